@@ -1,0 +1,1 @@
+"""From eye features to screen px: mapping, procedure, profile."""

@@ -1,0 +1,1 @@
+"""Nouns and units: errors, gaze records, geometry, attention records, pictures."""

@@ -1,0 +1,1 @@
+"""Pure scores of maps and scanpaths."""

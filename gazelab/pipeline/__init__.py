@@ -1,0 +1,1 @@
+"""The verbs: live, replay, compare, report."""

@@ -1,0 +1,1 @@
+"""A session on disk: writer, reader, import and export."""

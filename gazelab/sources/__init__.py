@@ -1,0 +1,1 @@
+"""Where gaze samples come from."""
