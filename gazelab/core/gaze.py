@@ -175,11 +175,14 @@ FEATURE_DTYPE = np.dtype(
         ("valid", "?"),
     ]
 )
-"""What is kept of a face in one frame; no picture of the face. Eyes in the order of `EYES`. `patches`: grey
-eye patches aligned by the eye corners (10 x 20); `iris`: iris centre in the eye's own frame (origin midway
-between the corners, x along the corners toward the image's right, y down, unit: eye width); `openness`: lid
-opening over eye width; `blink_score`: 0..1; `look`: MediaPipe's eight eyeLook blendshapes; `head_mm`: head position
-from the camera (+x image right, +y down, +z away); `iris_px`: iris diameter in camera px."""
+"""What is kept of a face in one frame; no picture of the face. Eyes in the order of `EYES`.
+
+`patches`: grey eye patches aligned by the eye corners (10 x 20); `iris`: iris centre in the eye's own frame
+(origin midway between the corners, x along the corners toward the picture's right, y down, unit: eye width);
+`openness`: lid opening over eye width; `blink_score`: 0..1; `look`: MediaPipe's eight eyeLook blendshapes;
+`head_mm`: head position from the camera (+x picture right, +y down, +z away); `iris_px`: iris diameter in
+camera px.
+"""
 
 
 def empty_features(n: int = 1) -> NDArray[np.void]:
