@@ -87,7 +87,7 @@ def _open_files(folder: Path) -> list[str]:
     found = []
     for link in Path("/proc/self/fd").glob("*"):
         try:
-            target = os.readlink(link)
+            target = str(link.readlink())
         except OSError:
             continue
         if target.startswith(f"{folder}{os.sep}"):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-BAD = '''
+BAD = """
 import socket, threading, warnings
 import pytest
 
@@ -38,15 +39,14 @@ def test_good(tmp_path):
     t.join()
     with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()):
         pass
-'''
+"""
 
 
 def test_guards_catch_a_thread_a_file_the_network_and_a_warning(tmp_path: Path) -> None:
-    here = Path(__file__).resolve().parents[1]
-    (tmp_path / "conftest.py").write_text((here / "conftest.py").read_text(encoding="utf-8"), encoding="utf-8")
+    shutil.copy(Path(__file__).resolve().parents[1] / "conftest.py", tmp_path)
     (tmp_path / "test_bad.py").write_text(BAD, encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-rA", "-W", "error", "--rootdir", str(tmp_path), str(tmp_path)],
+        [sys.executable, "-m", "pytest", "-q", "-rA", "-W", "error", "--rootdir", ".", "."],
         cwd=tmp_path,
         capture_output=True,
         text=True,
