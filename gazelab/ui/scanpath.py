@@ -1,0 +1,124 @@
+"""Drawing of fixations and of the trail of raw samples, in device px.
+
+Antialiased long lines are very slow in software, so the trail is one call of pre-drawn dots, and the scan
+path is drawn once into a layer that the canvas keeps.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from PyQt6 import sip
+from PyQt6.QtCore import QPointF, QRectF, Qt
+from PyQt6.QtGui import QColor, QFont, QPainter, QPen, QPixmap
+
+from gazelab.ui.colours import GAZE_RGB
+
+Floats = NDArray[np.float64]
+
+TRAIL_S = 1.0
+REFERENCE_S = 0.25
+REFERENCE_RADIUS = 11.0
+RADIUS_RANGE = (7.0, 34.0)
+_INK = QColor(*GAZE_RGB)
+
+
+def radius(duration_s: float) -> float:
+    """Radius in logical px of a fixation's circle: its area grows with the duration, within limits."""
+    raw = REFERENCE_RADIUS * (max(duration_s, 0.0) / REFERENCE_S) ** 0.5
+    return float(np.clip(raw, *RADIUS_RANGE))
+
+
+def draw_fixations(
+    painter: QPainter, x: Floats, y: Floats, durations_s: Floats, dpr: float, font: QFont
+) -> None:
+    """Draw numbered circles joined in order.
+
+    Parameters
+    ----------
+    x, y : numpy.ndarray, shape (n,)
+        Device px; a NaN position breaks the path.
+    durations_s : numpy.ndarray, shape (n,)
+        Seconds.
+    dpr : float
+        Device px per logical px.
+    font : QFont
+        For the numbers.
+    """
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    seen = np.isfinite(x) & np.isfinite(y)
+    for width, colour in ((3.5, QColor(255, 255, 255, 190)), (1.6, _with_alpha(190))):
+        painter.setPen(QPen(colour, width * dpr, cap=Qt.PenCapStyle.RoundCap))
+        for k in range(1, len(x)):
+            if seen[k] and seen[k - 1]:
+                painter.drawLine(QPointF(x[k - 1], y[k - 1]), QPointF(x[k], y[k]))
+    for k in range(len(x)):
+        if seen[k]:
+            _draw_circle(painter, QPointF(x[k], y[k]), radius(float(durations_s[k])) * dpr, k + 1, font)
+
+
+def draw_trail(painter: QPainter, x: Floats, y: Floats, ages_s: Floats, dot: QPixmap, dpr: float) -> None:
+    """Draw raw samples as dots that fade with age, and a ring on the newest.
+
+    Parameters
+    ----------
+    x, y : numpy.ndarray, shape (n,)
+        Device px; lost samples are NaN and are not drawn.
+    ages_s : numpy.ndarray, shape (n,)
+        Seconds before now; older than `TRAIL_S` is left out.
+    dot : QPixmap
+        As `dot_pixmap` makes it; kept by the caller, since a pixmap must not outlive the application.
+    dpr : float
+        Device px per logical px.
+    """
+    use = np.isfinite(x) & np.isfinite(y) & (ages_s >= 0) & (ages_s <= TRAIL_S)
+    if not use.any():
+        return
+    whole = QRectF(dot.rect())
+    strength = 1 - 0.85 * ages_s[use] / TRAIL_S
+    fragments: sip.array[QPainter.PixmapFragment | None]
+    fragments = sip.array(QPainter.PixmapFragment, int(use.sum()))  # type: ignore[call-arg]  # stub lacks it
+    for k, (px, py, alpha) in enumerate(zip(x[use], y[use], strength, strict=True)):
+        fragments[k] = QPainter.PixmapFragment.create(
+            QPointF(float(px), float(py)), whole, opacity=float(alpha)
+        )
+    painter.drawPixmapFragments(fragments, dot)
+    if np.isfinite(x[-1]) and np.isfinite(y[-1]) and ages_s[-1] <= TRAIL_S:
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        centre = QPointF(float(x[-1]), float(y[-1]))
+        for width, colour in ((5.0, QColor(255, 255, 255, 220)), (2.5, _INK)):
+            painter.setPen(QPen(colour, width * dpr))
+            painter.drawEllipse(centre, 13 * dpr, 13 * dpr)
+
+
+def _with_alpha(alpha: int) -> QColor:
+    return QColor(*GAZE_RGB, alpha)
+
+
+def _draw_circle(painter: QPainter, centre: QPointF, r: float, number: int, font: QFont) -> None:
+    painter.setPen(QPen(QColor(255, 255, 255, 230), max(1.5, r * 0.08)))
+    painter.setBrush(_with_alpha(165))
+    painter.drawEllipse(centre, r, r)
+    text = QFont(font)
+    text.setBold(True)
+    text.setPixelSize(max(9, round(min(r * 1.05, r * 0.95 + 4))))
+    painter.setFont(text)
+    painter.setPen(QColor(255, 255, 255))
+    painter.drawText(
+        QRectF(centre.x() - r, centre.y() - r, 2 * r, 2 * r), Qt.AlignmentFlag.AlignCenter, str(number)
+    )
+
+
+def dot_pixmap(dpr: float) -> QPixmap:
+    """Draw the mark of one raw sample."""
+    size = round(9 * dpr)
+    pixmap = QPixmap(size, size)
+    pixmap.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(pixmap)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setPen(QPen(QColor(255, 255, 255, 200), dpr))
+    painter.setBrush(_INK)
+    painter.drawEllipse(QRectF(dpr, dpr, size - 2 * dpr, size - 2 * dpr))
+    painter.end()
+    return pixmap
