@@ -1,0 +1,61 @@
+"""Training of the embedded chart reader: read first, then answer."""
+
+from __future__ import annotations
+
+import json
+import logging
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from gazelab.attention.chartreader.training.data import ChartSource
+from gazelab.attention.chartreader.training.loop import CHECKPOINT, Trainer, TrainingConfig
+
+__all__ = ["ChartSource", "Trainer", "TrainingConfig", "train"]
+
+log = logging.getLogger(__name__)
+
+
+def train(
+    out_dir: Path,
+    source: ChartSource,
+    config: TrainingConfig,
+    *,
+    resume: bool = True,
+    sizes: dict[str, Any] | None = None,
+    max_steps: int | None = None,
+) -> Trainer:
+    """Train for `config.minutes` of running time in all, going on from a checkpoint if there is one.
+
+    Parameters
+    ----------
+    out_dir
+        Folder of `checkpoint.pt`, `curve.jsonl` and `training.json`; made if absent.
+    source
+        Where charts come from.
+    config
+        How long and how to train.
+    resume
+        Go on from `out_dir/checkpoint.pt`; False starts anew.
+    sizes
+        Network sizes that differ from `NetworkConfig`'s defaults.
+    max_steps
+        Stop after so many steps of this run, whatever the time.
+
+    Returns
+    -------
+    The trainer, with its network.
+    """
+    out_dir.mkdir(parents=True, exist_ok=True)
+    trainer = Trainer(source, config, sizes or {})
+    if resume and (out_dir / CHECKPOINT).exists():
+        trainer.load(out_dir)
+        log.info("resumed at step %d, %.0f s", trainer.step, trainer.elapsed_s)
+    described = {
+        "training": asdict(config),
+        "network": trainer.network.config.to_json(),
+        "tokens": list(trainer.tokenizer.tokens),
+    }
+    (out_dir / "training.json").write_text(json.dumps(described, indent=1), encoding="utf-8")
+    trainer.run(out_dir, max_steps)
+    return trainer

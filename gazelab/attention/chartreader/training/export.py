@@ -1,0 +1,43 @@
+"""Write trained weights as the package ships them: fp16 safetensors with a JSON beside."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import save_file
+
+from gazelab.attention.chartreader.training.loop import CHECKPOINT, CURVE
+
+
+def export_weights(run_dir: Path, weights: Path, held_out: dict[str, Any] | None = None) -> None:
+    """Write a training run's last checkpoint as `weights` (.safetensors) and the JSON of the same name.
+
+    Parameters
+    ----------
+    run_dir
+        Folder of a run of `train`.
+    weights
+        The file to write.
+    held_out
+        Scores on charts never trained on, written as they are.
+    """
+    state = torch.load(run_dir / CHECKPOINT, weights_only=True)
+    described = json.loads((run_dir / "training.json").read_text(encoding="utf-8"))
+    curve = [json.loads(line) for line in (run_dir / CURVE).read_text(encoding="utf-8").splitlines()]
+    weights.parent.mkdir(parents=True, exist_ok=True)
+    half = {name: value.half().contiguous() for name, value in state["network"].items()}
+    save_file(half, weights)
+    facts = {
+        "model": "gazelab/chartreader",
+        "what": "a small teaching model, trained on gazelab's synthetic charts only",
+        **described,
+        "steps": state["step"],
+        "trained_s": round(state["elapsed_s"], 1),
+        "parameters": sum(value.numel() for value in state["network"].values()),
+        "held_out": held_out or {},
+        "curve": curve,
+    }
+    weights.with_suffix(".json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")

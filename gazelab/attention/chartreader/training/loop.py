@@ -1,0 +1,184 @@
+"""Train the chart reader within a given time, with checkpoints and resume."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from gazelab.attention.chartreader.network import ChartReaderNetwork, NetworkConfig
+from gazelab.attention.chartreader.tokenizer import Tokenizer
+from gazelab.attention.chartreader.training.data import Batch, ChartSource, collate
+from gazelab.attention.chartreader.training.losses import (
+    ReadingHeads,
+    answer_loss,
+    exact_answers,
+    reading_loss,
+)
+from gazelab.attention.chartreader.training.muon import make_optimisers
+from gazelab.attention.chartreader.training.schedule import Schedule
+
+log = logging.getLogger(__name__)
+
+CHECKPOINT = "checkpoint.pt"
+CURVE = "curve.jsonl"
+HELD_OUT_SEED = 7_000_003
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """How long and how to train.
+
+    `minutes` is the whole training time over all resumed runs. `bfloat16` is worth it on a CPU with
+    AVX512-BF16 or AMX only.
+    """
+
+    minutes: float
+    seed: int = 0
+    threads: int = 1
+    charts: int = 16
+    questions: int = 8
+    held_out_charts: int = 64
+    checkpoint_s: float = 300.0
+    report_s: float = 60.0
+    bfloat16: bool = True
+    schedule: Schedule = field(default_factory=Schedule)
+
+
+class Trainer:
+    """One training run: network, reading heads, optimisers and how far it has come."""
+
+    def __init__(self, source: ChartSource, config: TrainingConfig, sizes: dict[str, Any]) -> None:
+        torch.set_num_threads(config.threads)
+        torch.manual_seed(config.seed)
+        self.source = source
+        self.config = config
+        self.tokenizer = Tokenizer(source.words)
+        self.network = ChartReaderNetwork(NetworkConfig(tokens=len(self.tokenizer), **sizes))
+        self.heads = ReadingHeads(self.network.config.width, len(source.colours))
+        self.optimisers = make_optimisers((self.network, self.heads), config.schedule.lr)
+        self.step = 0
+        self.elapsed_s = 0.0
+        self.rng = np.random.default_rng(config.seed)
+        self._held_out: list[Batch] = []
+
+    @property
+    def progress(self) -> float:
+        """Share of the training time that has passed, 0..1."""
+        return min(1.0, self.elapsed_s / (60.0 * self.config.minutes))
+
+    def batch(self, rng: np.random.Generator, n_charts: int) -> Batch:
+        """Draw and encode charts."""
+        charts = [self.source.draw(rng, self.config.questions) for _ in range(n_charts)]
+        return collate(
+            charts, self.config.questions, self.tokenizer, self.source.colours, self.network.config
+        )
+
+    def train_step(self) -> dict[str, float]:
+        """One update; returns the losses and shares of right predictions."""
+        schedule, progress = self.config.schedule, self.progress
+        lr = schedule.lr_at(progress)
+        for optimiser in self.optimisers:
+            for group in optimiser.param_groups:
+                group["lr"] = lr
+        batch = self.batch(self.rng, self.config.charts)
+        loss, report = self._loss(batch, schedule.answers_at(progress), schedule.reading_weight_at(progress))
+        for optimiser in self.optimisers:
+            optimiser.zero_grad(set_to_none=True)
+        self.step += 1
+        if not torch.isfinite(loss):
+            log.warning("step %d skipped: its loss is not finite", self.step)
+            return report
+        loss.backward()  # type: ignore[no-untyped-call]
+        nn.utils.clip_grad_norm_([*self.network.parameters(), *self.heads.parameters()], 1.0)
+        for optimiser in self.optimisers:
+            optimiser.step()
+        return report
+
+    def _loss(
+        self, batch: Batch, answers: bool, reading_weight: float
+    ) -> tuple[torch.Tensor, dict[str, float]]:
+        with torch.autocast("cpu", torch.bfloat16, enabled=self.config.bfloat16):
+            memory = self.network.encode(batch.pictures)
+            reading = reading_loss(self.heads, self.network.embedding, memory, batch)
+            report = {"reading_loss": float(reading.total.detach()), **reading.right}
+            if not answers:
+                return reading.total, report
+            logits, _ = self.network.decode(batch.ids, memory)
+            answer = answer_loss(logits, batch)
+        report |= {"answer_loss": float(answer.total.detach()), **answer.right}
+        return answer.total + reading_weight * reading.total, report
+
+    @torch.no_grad()
+    def held_out(self) -> dict[str, float]:
+        """Share of right answers on charts of another seed, over all and by kind."""
+        if not self._held_out:
+            rng = np.random.default_rng(HELD_OUT_SEED)
+            n = max(1, self.config.held_out_charts // self.config.charts)
+            self._held_out = [self.batch(rng, self.config.charts) for _ in range(n)]
+        by_kind: dict[str, list[bool]] = {}
+        for batch in self._held_out:
+            with torch.autocast("cpu", torch.bfloat16, enabled=self.config.bfloat16):
+                logits, _ = self.network.decode(batch.ids, self.network.encode(batch.pictures))
+            for kind, right in zip(batch.kinds, exact_answers(logits, batch).tolist(), strict=True):
+                by_kind.setdefault(kind, []).append(right)
+        every = [right for rights in by_kind.values() for right in rights]
+        return {"all": sum(every) / len(every)} | {k: sum(v) / len(v) for k, v in sorted(by_kind.items())}
+
+    def save(self, folder: Path) -> None:
+        """Write the checkpoint, replacing the last one in one step."""
+        state = {
+            "network": self.network.state_dict(),
+            "heads": self.heads.state_dict(),
+            "optimisers": [optimiser.state_dict() for optimiser in self.optimisers],
+            "step": self.step,
+            "elapsed_s": self.elapsed_s,
+            "rng": self.rng.bit_generator.state,
+        }
+        torch.save(state, folder / (CHECKPOINT + ".new"))
+        (folder / (CHECKPOINT + ".new")).replace(folder / CHECKPOINT)
+
+    def load(self, folder: Path) -> None:
+        """Go on from a checkpoint of `save`."""
+        state = torch.load(folder / CHECKPOINT, weights_only=True)
+        self.network.load_state_dict(state["network"])
+        self.heads.load_state_dict(state["heads"])
+        for optimiser, values in zip(self.optimisers, state["optimisers"], strict=True):
+            optimiser.load_state_dict(values)
+        self.step, self.elapsed_s = state["step"], state["elapsed_s"]
+        self.rng.bit_generator.state = state["rng"]
+
+    def run(self, folder: Path, max_steps: int | None = None) -> None:
+        """Train until the time is up, writing curve and checkpoints to `folder`."""
+        last = time.monotonic()
+        next_report, next_save = self.elapsed_s, self.elapsed_s + self.config.checkpoint_s
+        first_step = self.step
+        while self.progress < 1.0 and (max_steps is None or self.step - first_step < max_steps):
+            report = self.train_step()
+            now = time.monotonic()
+            self.elapsed_s += now - last
+            last = now
+            if self.elapsed_s >= next_report:
+                self._report(folder, report)
+                next_report = self.elapsed_s + self.config.report_s
+            if self.elapsed_s >= next_save:
+                self.save(folder)
+                next_save = self.elapsed_s + self.config.checkpoint_s
+        self._report(folder, {})
+        self.save(folder)
+
+    def _report(self, folder: Path, report: dict[str, float]) -> None:
+        line: dict[str, Any] = {"step": self.step, "elapsed_s": round(self.elapsed_s, 1)}
+        line |= {name: round(value, 4) for name, value in report.items()}
+        if self.config.schedule.answers_at(self.progress):
+            line["held_out"] = {kind: round(share, 3) for kind, share in self.held_out().items()}
+        with (folder / CURVE).open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line) + "\n")
+        log.info("%s", line)

@@ -1,0 +1,205 @@
+"""Synthetic charts: what is drawn, what is asked, and where each element lies.
+
+A chart is drawn once, at 1024x768. The participant sees those pixels and the
+embedded model sees the same pixels reduced by its own preprocessing, so both
+look at one picture.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gazelab.charts.synthetic_words import COLOURS, MEASURES, ORDERED_THEMES, SERIES, THEMES
+
+ChartKind = Literal["bar", "horizontal bar", "grouped bar", "line", "pie"]
+Role = Literal["label", "value", "mark", "legend", "title"]
+
+CHART_KINDS: tuple[ChartKind, ...] = ("bar", "horizontal bar", "grouped bar", "line", "pie")
+WIDTH_PX = 1024
+HEIGHT_PX = 768
+
+
+@dataclass(frozen=True)
+class Box:
+    """An upright rectangle in picture px: upper left origin, +y down, right and bottom exclusive."""
+
+    left_px: float
+    top_px: float
+    right_px: float
+    bottom_px: float
+
+    @property
+    def centre_px(self) -> tuple[float, float]:
+        """Centre as (x, y) in picture px."""
+        return (self.left_px + self.right_px) / 2, (self.top_px + self.bottom_px) / 2
+
+
+@dataclass(frozen=True)
+class Datum:
+    """One value of the chart: category, series (None unless grouped), integer value, colour name."""
+
+    category: str
+    series: str | None
+    value: int
+    colour: str
+
+
+@dataclass(frozen=True)
+class Element:
+    """One thing drawn: its role, its text (or the colour of a mark), its box, and the data it stands for.
+
+    `data` are indices into `Chart.data`; a category label of a grouped chart stands for several.
+    """
+
+    element_id: str
+    role: Role
+    text: str
+    box: Box
+    data: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What is to be drawn, before any pixel: the data and the choices of style."""
+
+    kind: ChartKind
+    theme: str
+    title: str
+    data: tuple[Datum, ...]
+    many_colours: bool
+    headroom: float
+    bar_share: float
+    shift: tuple[int, int, int]
+    gridlines: bool
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A drawn chart: picture (768, 1024, 3) uint8 RGB, its elements, and the layout it came from."""
+
+    layout: Layout
+    picture: NDArray[np.uint8] = field(repr=False)
+    elements: tuple[Element, ...]
+
+    @property
+    def kind(self) -> ChartKind:
+        """The chart's type."""
+        return self.layout.kind
+
+    @property
+    def data(self) -> tuple[Datum, ...]:
+        """The chart's values in drawing order."""
+        return self.layout.data
+
+    def elements_of(self, datum: int) -> tuple[Element, ...]:
+        """Label, value, mark (and legend entry) that stand for one datum."""
+        return tuple(element for element in self.elements if datum in element.data)
+
+
+def draw_chart(rng: np.random.Generator, kind: ChartKind | None = None) -> Chart:
+    """Draw one chart at random.
+
+    Parameters
+    ----------
+    rng
+        Source of every choice: the same state gives the same chart.
+    kind
+        Chart type; drawn at random when None.
+    """
+    from gazelab.charts.synthetic_draw import paint
+
+    layout = choose_layout(rng, kind)
+    picture, elements = paint(layout)
+    return Chart(layout, picture, elements)
+
+
+def choose_layout(rng: np.random.Generator, kind: ChartKind | None = None) -> Layout:
+    """Choose type, labels, values, colours and style of one chart."""
+    if kind is None:
+        kind = CHART_KINDS[int(rng.integers(len(CHART_KINDS)))]
+    theme, categories = _choose_categories(rng, kind)
+    many_colours = kind == "pie" or (kind in ("bar", "horizontal bar") and rng.random() < 0.6)
+    if kind == "grouped bar":
+        data = _grouped_data(rng, categories)
+    else:
+        data = _single_data(rng, kind, categories, many_colours)
+    measure = MEASURES[int(rng.integers(len(MEASURES)))]
+    return Layout(
+        kind=kind,
+        theme=theme,
+        title=f"{measure} by {theme}" + (" in %" if kind == "pie" else ""),
+        data=data,
+        many_colours=many_colours,
+        headroom=float(rng.uniform(1.02, 1.35)),
+        bar_share=float(rng.uniform(0.5, 0.8)),
+        shift=(int(rng.integers(-12, 13)), int(rng.integers(-12, 13)), int(rng.integers(-12, 13))),
+        gridlines=bool(rng.random() < 0.5),
+    )
+
+
+def _choose_categories(rng: np.random.Generator, kind: ChartKind) -> tuple[str, list[str]]:
+    low, high = {
+        "bar": (3, 6),
+        "horizontal bar": (3, 7),
+        "grouped bar": (2, 4),
+        "line": (4, 6),
+        "pie": (3, 6),
+    }[kind]
+    n = int(rng.integers(low, high + 1))
+    themes = ORDERED_THEMES if kind == "line" else tuple(THEMES)
+    theme = themes[int(rng.integers(len(themes)))]
+    words = THEMES[theme]
+    if theme in ORDERED_THEMES:
+        first = int(rng.integers(len(words) - n + 1))
+        return theme, list(words[first : first + n])
+    return theme, [words[i] for i in rng.choice(len(words), n, replace=False)]
+
+
+def _colours(rng: np.random.Generator, n: int) -> list[str]:
+    names = tuple(COLOURS)
+    return [names[i] for i in rng.choice(len(names), n, replace=False)]
+
+
+def _single_data(
+    rng: np.random.Generator, kind: ChartKind, categories: list[str], many_colours: bool
+) -> tuple[Datum, ...]:
+    n = len(categories)
+    colours = _colours(rng, n) if many_colours else _colours(rng, 1) * n
+    values = _shares(rng, n) if kind == "pie" else _values(rng, n)
+    return tuple(
+        Datum(category, None, value, colour)
+        for category, value, colour in zip(categories, values, colours, strict=True)
+    )
+
+
+def _grouped_data(rng: np.random.Generator, categories: list[str]) -> tuple[Datum, ...]:
+    most = 3 if len(categories) <= 3 else 2
+    row = SERIES[int(rng.integers(len(SERIES)))]
+    n = min(int(rng.integers(2, most + 1)), len(row))
+    series = [row[i] for i in sorted(rng.choice(len(row), n, replace=False))]
+    colours = _colours(rng, n)
+    values = [_values(rng, len(categories)) for _ in series]
+    return tuple(
+        Datum(category, name, values[s][c], colours[s])
+        for c, category in enumerate(categories)
+        for s, name in enumerate(series)
+    )
+
+
+def _values(rng: np.random.Generator, n: int) -> list[int]:
+    """Distinct integers of 3..99, so that highest and lowest are never tied."""
+    top = int(rng.integers(30, 100))
+    return [int(value) + 3 for value in rng.choice(top - 2, n, replace=False)]
+
+
+def _shares(rng: np.random.Generator, n: int) -> list[int]:
+    """Distinct integer percentages of at least 7 that sum to 100."""
+    while True:
+        cuts = np.sort(rng.choice(np.arange(1, 100), n - 1, replace=False))
+        shares = np.diff(np.concatenate(([0], cuts, [100])))
+        if shares.min() >= 7 and len(set(shares.tolist())) == n:
+            return [int(share) for share in shares]
