@@ -106,7 +106,7 @@ def eyes_closed(features: NDArray[np.void] | np.void) -> NDArray[np.bool_]:
 
     The landmarker gives iris points behind a shut lid too, so this rule and not the iris decides whether
     there is gaze. An eye counts as shut when the blink score reaches `SHUT_BLINK_SCORE` or the opening falls
-    below `SHUT_OPENNESS`: limits that a reader's eyes looking at the bottom of a laptop's screen stay clear of.
+    below `SHUT_OPENNESS`: eyes looking at the bottom of a laptop's screen stay clear of both.
 
     Parameters
     ----------

@@ -70,8 +70,8 @@ def load_model(path: Path = MODEL_PATH) -> bytes:
     digest = hashlib.sha256(data).hexdigest()
     if len(data) != MODEL_BYTES or digest != MODEL_SHA256:
         raise CameraError(
-            f"this is not the face model that gazelab was made with ({len(data):,} bytes, sha256 {digest[:12]}…"
-            f" instead of {MODEL_BYTES:,} bytes, {MODEL_SHA256[:12]}…).",
+            f"this is another file than gazelab's face model: {len(data):,} bytes, sha256 {digest[:12]}…,"
+            f" instead of {MODEL_BYTES:,} bytes, {MODEL_SHA256[:12]}….",
             where=path,
             todo=again,
         )
@@ -215,14 +215,11 @@ class FaceReader:
             try:
                 return self._video.detect_for_video(image, self._stamp_ms)
             except (RuntimeError, ValueError) as fault:
-                log.warning(
-                    "the face landmarker failed (%s); attempt %d, starting a new one", fault, attempt + 1
-                )
+                log.warning("the face landmarker failed (%s), attempt %d", fault, attempt + 1)
                 self._drop_video()
                 last = fault
-        raise CameraError(
-            f"the face landmarker failed twice ({last}).", todo="Start the source again."
-        ) from last
+        todo = "Start the source again."
+        raise CameraError(f"the face landmarker failed twice ({last}).", todo=todo) from last
 
     def _drop_video(self) -> None:
         landmarker, self._video = self._video, None
