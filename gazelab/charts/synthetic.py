@@ -13,29 +13,21 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from gazelab.charts.item import Element
 from gazelab.charts.synthetic_words import COLOURS, MEASURES, ORDERED_THEMES, SERIES, THEMES
 
 ChartKind = Literal["bar", "horizontal bar", "grouped bar", "line", "pie"]
-Role = Literal["label", "value", "mark", "legend", "title"]
 
 CHART_KINDS: tuple[ChartKind, ...] = ("bar", "horizontal bar", "grouped bar", "line", "pie")
+N_CATEGORIES: dict[ChartKind, tuple[int, int]] = {
+    "bar": (3, 6),
+    "horizontal bar": (3, 7),
+    "grouped bar": (2, 4),
+    "line": (4, 6),
+    "pie": (3, 6),
+}
 WIDTH_PX = 1024
 HEIGHT_PX = 768
-
-
-@dataclass(frozen=True)
-class Box:
-    """An upright rectangle in picture px: upper left origin, +y down, right and bottom exclusive."""
-
-    left_px: float
-    top_px: float
-    right_px: float
-    bottom_px: float
-
-    @property
-    def centre_px(self) -> tuple[float, float]:
-        """Centre as (x, y) in picture px."""
-        return (self.left_px + self.right_px) / 2, (self.top_px + self.bottom_px) / 2
 
 
 @dataclass(frozen=True)
@@ -46,20 +38,6 @@ class Datum:
     series: str | None
     value: int
     colour: str
-
-
-@dataclass(frozen=True)
-class Element:
-    """One thing drawn: its role, its text (or the colour of a mark), its box, and the data it stands for.
-
-    `data` are indices into `Chart.data`; a category label of a grouped chart stands for several.
-    """
-
-    element_id: str
-    role: Role
-    text: str
-    box: Box
-    data: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -142,13 +120,7 @@ def choose_layout(rng: np.random.Generator, kind: ChartKind | None = None) -> La
 
 
 def _choose_categories(rng: np.random.Generator, kind: ChartKind) -> tuple[str, list[str]]:
-    low, high = {
-        "bar": (3, 6),
-        "horizontal bar": (3, 7),
-        "grouped bar": (2, 4),
-        "line": (4, 6),
-        "pie": (3, 6),
-    }[kind]
+    low, high = N_CATEGORIES[kind]
     n = int(rng.integers(low, high + 1))
     themes = ORDERED_THEMES if kind == "line" else tuple(THEMES)
     theme = themes[int(rng.integers(len(themes)))]

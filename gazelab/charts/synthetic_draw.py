@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
-from gazelab.charts.synthetic import HEIGHT_PX, WIDTH_PX, Box, Datum, Element, Layout, Role
+from gazelab.charts.item import Box, Element, Role
+from gazelab.charts.synthetic import HEIGHT_PX, WIDTH_PX, Datum, Layout
 from gazelab.charts.synthetic_words import COLOURS
 
 INK = (30, 30, 30)

@@ -63,7 +63,7 @@ class Question:
 
 def ask(rng: np.random.Generator, chart: Chart, n: int) -> tuple[Question, ...]:
     """Draw `n` questions on a chart, without repeats as far as the chart allows."""
-    kinds = [kind for kind in WEIGHTS if _allowed(chart, kind)]
+    kinds = [kind for kind in WEIGHTS if allowed(chart, kind)]
     weights = np.array([WEIGHTS[kind] for kind in kinds])
     questions: dict[str, Question] = {}
     for _ in range(4 * n):
@@ -80,7 +80,8 @@ def ask_kind(rng: np.random.Generator, chart: Chart, kind: QuestionKind) -> Ques
     return _MAKERS[kind](rng, chart, kind)
 
 
-def _allowed(chart: Chart, kind: QuestionKind) -> bool:
+def allowed(chart: Chart, kind: QuestionKind) -> bool:
+    """Tell whether a kind of question makes sense on a chart."""
     if kind == "value by colour":
         return chart.layout.many_colours
     if kind == "colour":

@@ -10,7 +10,8 @@ import numpy as np
 from gazelab.attention.chartreader.training import TrainingConfig, train
 from gazelab.attention.chartreader.training.data import ReadingTarget, TrainingChart, TrainingQuestion
 from gazelab.attention.chartreader.training.export import export_weights
-from gazelab.charts.synthetic import HEIGHT_PX, WIDTH_PX, Chart, Element, draw_chart
+from gazelab.charts.item import Element
+from gazelab.charts.synthetic import HEIGHT_PX, WIDTH_PX, Chart, draw_chart
 from gazelab.charts.synthetic_questions import ask, question_words
 from gazelab.charts.synthetic_words import COLOURS, label_words
 
@@ -36,7 +37,7 @@ class SyntheticChartSource:
 
 
 def reading_target(chart: Chart, element: Element) -> ReadingTarget:
-    """What the cell at an element's centre should tell.
+    """Say what the cell at an element's centre should tell.
 
     An element of one datum tells all of it, so that a label's cell knows its value too; a category
     label or legend entry of a grouped chart stands for several and tells only what they share.

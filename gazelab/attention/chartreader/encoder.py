@@ -23,9 +23,14 @@ class ConvolutionStem(nn.Module):
             nn.Conv2d(before, after, 3, stride=2, padding=1) for before, after in itertools.pairwise(steps)
         )
         self.refine = nn.Conv2d(channels[2], channels[2], 3, padding=1)
+        self.norm = nn.LayerNorm(width)
+        for module in (*self.convolutions, self.refine):
+            # He et al. 2015: keeps the signal's size through ReLU, else the picture drowns in positions.
+            nn.init.kaiming_normal_(module.weight, nonlinearity="relu")
+            nn.init.zeros_(module.bias)
 
     def forward(self, picture: Tensor) -> Tensor:
-        """(batch, 3, height, width) in -1..1 to (batch, cell, model width), row-major."""
+        """(batch, 3, height, width) of ink to (batch, cell, model width), row-major."""
         x = picture
         for i, convolution in enumerate(self.convolutions):
             x = convolution(x)
@@ -33,7 +38,8 @@ class ConvolutionStem(nn.Module):
                 x = functional.relu(x)
             if i == 2:
                 x = x + functional.relu(self.refine(x))
-        return x.flatten(2).transpose(1, 2)
+        out: Tensor = self.norm(x.flatten(2).transpose(1, 2))
+        return out
 
 
 class EncoderLayer(nn.Module):

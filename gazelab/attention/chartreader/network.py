@@ -26,7 +26,7 @@ class NetworkConfig:
     inner_width: int = 768
     encoder_layers: int = 4
     decoder_layers: int = 4
-    stem_channels: tuple[int, int, int] = (24, 48, 96)
+    stem_channels: tuple[int, int, int] = (32, 64, 96)
     positions: int = 64
 
     @property
@@ -71,7 +71,7 @@ class ChartReaderNetwork(nn.Module):
         )
 
     def encode(self, picture: Tensor) -> Tensor:
-        """(batch, 3, height, width) in -1..1 to the memory (batch, cell, width)."""
+        """(batch, 3, height, width) of ink to the memory (batch, cell, width)."""
         memory: Tensor = self.encoder(picture)
         return memory
 
