@@ -71,7 +71,7 @@ def accuracy(verdicts: Iterable[Verdict]) -> dict[str, float]:
 
 
 def relaxed_published(prediction: str, target: str) -> bool:
-    """Judge by relaxed accuracy as published: numbers within 5 % of the target, other text equal but for case.
+    """Judge by relaxed accuracy as published: numbers within 5 %, other text equal but for case.
 
     A target of zero is compared as text, since no relative change from zero exists.
     """

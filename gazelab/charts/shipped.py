@@ -13,7 +13,7 @@ import numpy as np
 from gazelab.charts.chartqa import TODO_FOLDER, read_folder, read_parquet
 from gazelab.charts.item import Box, ChartItem, Element
 from gazelab.charts.synthetic import CHART_KINDS, Chart, draw_chart
-from gazelab.charts.synthetic_questions import WEIGHTS, Question, allowed, ask_kind
+from gazelab.charts.synthetic_questions import WEIGHTS, Question, QuestionKind, allowed, ask_kind
 from gazelab.core.errors import ChartError
 from gazelab.core.picture import encode_png
 

@@ -29,5 +29,5 @@ def shrink(picture: NDArray[np.uint8], width_px: int, height_px: int) -> NDArray
 
 
 def to_input(pictures: NDArray[np.uint8]) -> torch.Tensor:
-    """Turn (batch, height, width, 3) uint8 into (batch, 3, height, width) of ink: 0 for white, 3 for black."""
+    """Turn (batch, height, width, 3) uint8 into (batch, 3, height, width) of ink: white 0, black 3."""
     return torch.from_numpy(255 - pictures).permute(0, 3, 1, 2).float() / 85.0
