@@ -130,7 +130,11 @@ def nss(saliency: ArrayLike, fixations_px: ArrayLike) -> float:
     """
     values = _map(saliency)
     at = _values_at(values, fixations_px)
-    return 0.0 if is_flat(values) else float((at.mean() - values.mean()) / values.std())
+    if is_flat(values):
+        return 0.0
+    largest = np.abs(values).max()  # taken out, so that the squares of tiny values do not vanish
+    scaled = values / largest
+    return float((at / largest - scaled.mean()).mean() / scaled.std())
 
 
 @_nan_if_undefined
@@ -212,8 +216,9 @@ def cc(saliency: ArrayLike, density: ArrayLike) -> float:
     a, b = _two_maps(saliency, density)
     if is_flat(a) or is_flat(b):
         return 0.0
-    a, b = a - a.mean(), b - b.mean()
-    return float((a * b).sum() / np.sqrt((a * a).sum() * (b * b).sum()))
+    a, b = _centred(a), _centred(b)
+    r = (a * b).sum() / np.sqrt((a * a).sum() * (b * b).sum())
+    return float(np.clip(r, -1.0, 1.0))  # rounding alone can pass 1
 
 
 @_nan_if_undefined
@@ -283,6 +288,13 @@ def _two_maps(saliency: ArrayLike, density: ArrayLike) -> tuple[Floats, Floats]:
         kind = TypeError if len(shapes[1]) == 2 and shapes[1][1] == 2 else ValueError
         raise kind(f"a map of shape {shapes[0]} beside one of {shapes[1]}; fixation points are no density")
     return _map(saliency), _map(density, "density")
+
+
+def _centred(values: Floats) -> Floats:
+    """Subtract the mean and scale, so that the squares of tiny values do not vanish."""
+    off = values - values.mean()
+    out: Floats = off / np.abs(off).max()
+    return out
 
 
 def is_flat(values: Floats) -> bool:
