@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -64,7 +62,7 @@ def test_reads_what_was_drawn():
 
 
 @given(
-    x=st.floats(200, 440),
+    x=st.floats(180, 300),
     y=st.floats(160, 320),
     roll=st.floats(-40, 40),
     scale=st.floats(0.3, 1.0),
@@ -191,23 +189,3 @@ def test_empty_rows_are_invalid_and_not_shut():
     rows = empty_features(4)
     assert eyes_closed(rows).shape == (4, 2)
     assert not eyes_closed(rows).any()
-
-
-def test_half_blinks_are_the_only_ones_in_a_real_video(shared_data: Path):
-    """655 real frames; two half-blinks near 497 and 584 may be reported, nothing else."""
-    from gazelab.core.gaze import Frame
-    from gazelab.core.opencv import cv2
-    from gazelab.sources.face import FaceReader
-
-    capture = cv2.VideoCapture(str(shared_data / "gaze" / "video" / "lokeye_crop.mpg"))
-    rows = []
-    with FaceReader() as reader:
-        while (got := capture.read())[0]:
-            frame = Frame.from_bgr(got[1], int(capture.get(cv2.CAP_PROP_POS_MSEC) * 1e6), len(rows))
-            rows.append(reader.read(frame).features)
-    capture.release()
-    features = np.array(rows)
-    assert len(features) == 655
-    assert features["valid"].all()
-    shut = np.nonzero(eyes_closed(features).any(1))[0]
-    assert all(min(abs(i - 497), abs(i - 584)) <= 3 for i in shut), shut

@@ -1,0 +1,180 @@
+"""Camera pictures to gaze samples: frame, features, mapping, one record."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gazelab.core.errors import CameraError
+from gazelab.core.gaze import Frame, SourceState, empty_gaze
+from gazelab.processing.features import FEATURE_VERSION, eyes_closed
+from gazelab.sources.base import Clock, FrameSource, Reading, SourceInfo
+from gazelab.sources.face import FaceReader
+from gazelab.sources.watchdog import FrameWatch
+
+IRIS_MM = 11.7
+"""Width of the visible iris, nearly the same in all adults (11.7 ± 0.4 mm: Rüfer et al. 2005)."""
+
+ASSUMED_HORIZONTAL_FOV_DEG = 60.0
+"""Of a laptop's camera, where its focal length isn't known: real ones span 55 to 75 degrees, so distances
+that rest on it are right to about 15 %."""
+
+
+class Predicts(Protocol):
+    """What a calibration's mapping offers: `GazeMapping` is one."""
+
+    def predict(self, features: NDArray[np.void]) -> Any:
+        """Give x_px, y_px, left_x_px, …, confidence and valid for features of shape (n,)."""
+
+
+class CameraGaze:
+    """A `GazeSource` made of frames, the face reader and, once calibrated, a mapping.
+
+    While the lids of an eye are shut there is no gaze: the sample is NaN with `blink` set, although the
+    landmarker goes on giving iris points. A picture that repeats the one before measures nothing and gives no
+    sample; when pictures stay the same, black or away, the state is LOST and samples are invalid.
+
+    Parameters
+    ----------
+    frames : FrameSource
+    face : FaceReader
+        Of this source alone; closed with it.
+    mapping : GazeMapping, optional
+        Without one, samples have no gaze and readings carry the features to calibrate with. May be set later.
+    focal_px : float, optional
+        The camera's focal length, for the distance; by default from `ASSUMED_HORIZONTAL_FOV_DEG`.
+    keep_frames : bool
+        Hand the pictures over with the readings, for the preview.
+    clock : callable
+        Session time in ns, for `arrival_ns`.
+    """
+
+    def __init__(
+        self,
+        frames: FrameSource,
+        face: FaceReader,
+        mapping: Predicts | None = None,
+        *,
+        focal_px: float | None = None,
+        keep_frames: bool = True,
+        clock: Clock = time.perf_counter_ns,
+    ) -> None:
+        self.frames, self.face, self.mapping = frames, face, mapping
+        self.landmarks_px: NDArray[np.float32] | None = None
+        self._focal_px, self._keep_frames, self._clock = focal_px, keep_frames, clock
+        self._watch = FrameWatch()
+
+    @property
+    def info(self) -> SourceInfo:
+        """What a session writes: the frame source's own, with the model and the feature version."""
+        inner = self.frames.info
+        more = (("model_sha256", self.face.model_sha256), ("feature_version", FEATURE_VERSION))
+        return dataclasses.replace(inner, has_features=True, detail=(*inner.detail, *more))
+
+    @property
+    def state(self) -> SourceState:
+        """The frame source's state, or LOST where its pictures are frozen, black or missing."""
+        inner = self.frames.state
+        return self._watch.state if inner is SourceState.OK else inner
+
+    @property
+    def reason(self) -> str:
+        """Why the state is LOST, for the operator; empty while all is well."""
+        return self._watch.reason
+
+    def open(self) -> None:
+        """Open the frames; raises CameraError."""
+        self.face.restart()
+        self._watch = FrameWatch()
+        self.frames.open()
+
+    def read(self, timeout_s: float = 0.0) -> list[Reading]:
+        """Give the reading of the newest frame, or none."""
+        frame = self.frames.read(timeout_s)
+        if frame is None:
+            if self.frames.state is SourceState.OK:
+                self._watch.miss(self._clock())
+            return []
+        state = self._watch.see(frame)
+        if state is SourceState.LOST:
+            self.landmarks_px = None
+            return [Reading(self._lost(frame), None, self._kept(frame))]
+        if self._watch.repeated:
+            return []
+        found = self.face.read(frame)
+        self.landmarks_px = found.landmarks_px
+        return [Reading(self._sample(frame, found.features), found.features, self._kept(frame))]
+
+    def close(self) -> None:
+        """Close frames and face reader; may be called twice."""
+        try:
+            self.frames.close()
+        finally:
+            self.face.close()
+
+    def __enter__(self) -> Self:
+        try:
+            self.open()
+        except CameraError:
+            self.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _kept(self, frame: Frame) -> Frame | None:
+        return frame if self._keep_frames else None
+
+    def _lost(self, frame: Frame) -> np.void:
+        row: np.void = empty_gaze(1)[0]
+        row["time_ns"], row["device_ns"], row["frame_index"] = frame.time_ns, frame.device_ns, frame.index
+        row["arrival_ns"] = self._clock()
+        return row
+
+    def _sample(self, frame: Frame, features: np.void) -> np.void:
+        row = self._lost(frame)
+        if not features["valid"]:
+            return row
+        row["left_openness"], row["right_openness"] = features["openness"]
+        for name in ("yaw_deg", "pitch_deg", "roll_deg"):
+            row[name] = features[name]
+        row["distance_mm"] = distance_mm(features, frame.rgb.shape[1], self._focal_px)
+        row["blink"] = bool(eyes_closed(features).any())
+        if row["blink"] or self.mapping is None:
+            return row
+        rows = np.array([features])
+        predicted = self.mapping.predict(rows)
+        row["confidence"] = predicted.confidence[0]
+        if predicted.valid[0]:
+            for name in ("x_px", "y_px", "left_x_px", "left_y_px", "right_x_px", "right_y_px"):
+                row[name] = getattr(predicted, name)[0]
+            row["valid"] = True
+        return row
+
+
+def distance_mm(features: np.void, frame_width_px: int, focal_px: float | None = None) -> float:
+    """Distance of the eyes from the camera, by the iris's known width.
+
+    Parameters
+    ----------
+    features : numpy.void, FEATURE_DTYPE
+    frame_width_px : int
+    focal_px : float, optional
+        By default that of a lens of `ASSUMED_HORIZONTAL_FOV_DEG`.
+
+    Returns
+    -------
+    float
+        mm; NaN without a face.
+    """
+    if focal_px is None:
+        focal_px = frame_width_px / 2 / float(np.tan(np.radians(ASSUMED_HORIZONTAL_FOV_DEG / 2)))
+    return float(focal_px * IRIS_MM / features["iris_px"].mean())
