@@ -1,0 +1,175 @@
+"""Ridge regression in its dual form, for few samples of many features.
+
+With the features centred and the intercept free, the fit is a linear smoother with hat matrix
+H = U diag(e / (e + penalty)) U' + 11'/n, where U, e are the eigenvectors and eigenvalues of the Gram matrix.
+The residuals of a group of samples that is left out of the fit follow without another fit:
+(I - H_gg)^-1 r_g (Cook and Weisberg 1982, *Residuals and Influence in Regression*, section 3.5; for one
+sample it is Allen's PRESS). So one eigendecomposition serves every penalty and every group.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+PENALTIES = 10.0 ** np.arange(-3.0, 3.01, 0.25)
+"""Tried penalties, per sample, for features whose typical variance is about 1."""
+
+DROP_RATIO = 3.0
+"""Samples with a residual over this many medians are dropped before the second fit."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ridge:
+    """A fitted ridge.
+
+    Attributes
+    ----------
+    centre : numpy.ndarray, shape (p,)
+        Mean of the features.
+    weights : numpy.ndarray, shape (p, 2)
+    offset : numpy.ndarray, shape (2,)
+        The prediction at `centre`.
+    basis : numpy.ndarray, shape (p, r)
+        Directions in which the samples vary, scaled so that |x|² - |x @ basis|² is the part of a feature
+        vector that the samples say nothing about (the posterior variance of the equivalent Gaussian process).
+    novelty : float
+        95th percentile of that part over the samples, each with its group left out.
+    penalty : float
+        Per sample, as chosen.
+    """
+
+    centre: Floats
+    weights: Floats
+    offset: Floats
+    basis: Floats
+    novelty: float
+    penalty: float
+
+    def predict(self, features: Floats) -> tuple[Floats, Floats]:
+        """Predict, and tell how far the features are from what was learnt.
+
+        Parameters
+        ----------
+        features : numpy.ndarray, shape (n, p)
+            A missing (NaN) feature counts as its mean.
+
+        Returns
+        -------
+        values : numpy.ndarray, shape (n, 2)
+        trust : numpy.ndarray, shape (n,)
+            1 as near to the samples as left-out samples are, toward 0 far from them.
+        """
+        x = np.nan_to_num(features - self.centre, nan=0.0)
+        unknown = (x**2).sum(1) - ((x @ self.basis) ** 2).sum(1)
+        trust = np.minimum(1.0, self.novelty / np.maximum(unknown, 1e-12))
+        return x @ self.weights + self.offset, trust
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RidgeFit:
+    """A ridge with what is known of its samples.
+
+    Attributes
+    ----------
+    ridge : Ridge
+    kept : numpy.ndarray, shape (n,), bool
+        Samples that weren't dropped as outliers.
+    left_out : numpy.ndarray, shape (n, 2)
+        Prediction of each kept sample with its whole group left out; NaN for a dropped one.
+    """
+
+    ridge: Ridge
+    kept: NDArray[np.bool_]
+    left_out: Floats
+
+
+def fit_robust(features: Floats, targets: Floats, groups: NDArray[np.int64]) -> RidgeFit:
+    """Fit, drop the samples over three median residuals, fit again.
+
+    A sample's residual is the one it has when it alone is left out: a wrong label among few samples would
+    otherwise be fitted, and a corner target left out as a whole would always look wrong.
+
+    Parameters
+    ----------
+    features : numpy.ndarray, shape (n, p)
+        On scales that make them comparable.
+    targets : numpy.ndarray, shape (n, 2)
+    groups : numpy.ndarray, shape (n,)
+        Samples of one target share a number.
+    """
+    every = np.ones(len(features), bool)
+    first = _Dual(features, targets, groups)
+    residual = first.single_out()
+    kept = residual <= DROP_RATIO * np.median(residual)
+    if kept.all() or len(np.unique(groups[kept])) < len(np.unique(groups)) / 2:
+        return _fitted(first, every)
+    return _fitted(_Dual(features[kept], targets[kept], groups[kept]), kept)
+
+
+def _fitted(dual: _Dual, kept: NDArray[np.bool_]) -> RidgeFit:
+    left_out = np.full((len(kept), 2), np.nan)
+    left_out[kept] = dual.targets - dual.group_out(dual.penalty)
+    return RidgeFit(dual.ridge(), kept, left_out)
+
+
+class _Dual:
+    """One eigendecomposition, and the penalty that is best on left-out groups."""
+
+    def __init__(self, features: Floats, targets: Floats, groups: NDArray[np.int64]) -> None:
+        self.targets = targets
+        self.n = len(features)
+        self.centre = np.nan_to_num(np.nanmean(features, axis=0), nan=0.0)
+        self.x = np.nan_to_num(features - self.centre, nan=0.0)
+        self.mean = targets.mean(0)
+        values, self.vectors = np.linalg.eigh(self.x @ self.x.T)
+        self.values = np.maximum(values, 0.0)
+        self.rotated = self.vectors.T @ (targets - self.mean)
+        self.members = [np.flatnonzero(groups == g) for g in np.unique(groups)]
+        errors = [float(np.hypot(*self.group_out(p).T).mean()) for p in PENALTIES]
+        self.penalty = float(PENALTIES[int(np.argmin(errors))])
+
+    def shrink(self, penalty: float) -> Floats:
+        factors: Floats = self.values / (self.values + penalty * self.n)
+        return factors
+
+    def residual(self, penalty: float) -> Floats:
+        fitted = self.vectors @ (self.shrink(penalty)[:, None] * self.rotated)
+        residual: Floats = self.targets - self.mean - fitted
+        return residual
+
+    def group_out(self, penalty: float) -> Floats:
+        """Residuals with each sample's group left out."""
+        shrink, residual = self.shrink(penalty), self.residual(penalty)
+        out = np.empty_like(residual)
+        for i in self.members:
+            u = self.vectors[i]
+            hat = (u * shrink) @ u.T + 1.0 / self.n
+            out[i] = np.linalg.solve(np.eye(len(i)) - hat, residual[i])
+        return out
+
+    def single_out(self) -> Floats:
+        """Lengths of the residuals with each sample alone left out."""
+        leverage = (self.vectors**2) @ self.shrink(self.penalty) + 1.0 / self.n
+        length: Floats = np.hypot(*self.residual(self.penalty).T) / np.maximum(1.0 - leverage, 1e-9)
+        return length
+
+    def ridge(self) -> Ridge:
+        strength = self.values + self.penalty * self.n
+        weights = self.x.T @ (self.vectors @ (self.rotated / strength[:, None]))
+        some = self.shrink(self.penalty) > 1e-3
+        basis = self.x.T @ (self.vectors[:, some] / np.sqrt(strength[some]))
+        return Ridge(self.centre, weights, self.mean, basis, self._novelty(strength), self.penalty)
+
+    def _novelty(self, strength: Floats) -> float:
+        """Posterior variance of each sample with its group left out: inv([C^-1]_gg) - penalty."""
+        unknown = np.empty(self.n)
+        for i in self.members:
+            u = self.vectors[i]
+            inverse = np.linalg.inv((u / strength) @ u.T)
+            unknown[i] = np.diag(inverse) - self.penalty * self.n
+        return float(np.percentile(np.maximum(unknown, 0.0), 95))
