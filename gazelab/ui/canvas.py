@@ -15,11 +15,12 @@ from PyQt6.QtCore import QPointF, QSize, Qt
 from PyQt6.QtGui import QColor, QImage, QPainter, QPaintEvent, QPixmap, QResizeEvent, QScreen
 from PyQt6.QtWidgets import QWidget
 
+from gazelab.attention.maps import display_scale
 from gazelab.core.gaze import GazeView
 from gazelab.core.geometry import PatchGrid, Placement
 from gazelab.core.picture import Picture
 from gazelab.ui import scanpath
-from gazelab.ui.colours import GAZE_MAP, NEUTRAL_RGB, ColourMap, scale
+from gazelab.ui.colours import GAZE_MAP, NEUTRAL_RGB, ColourMap
 
 NEUTRAL = QColor(*NEUTRAL_RGB)
 RASTER_PX = 480
@@ -228,7 +229,7 @@ class ChartCanvas(QWidget):
                 rows = max(1, round(heat.grid.picture_height_px * factor))
                 cols = max(1, round(heat.grid.picture_width_px * factor))
                 values = heat.grid.paint(np.nan_to_num(values), rows, cols)
-            image = rgba_image(heat.colours.paint(scale(values)))
+            image = rgba_image(heat.colours.paint(display_scale(values)))
             self._heat_layer = _stretched(image, shown, smooth=heat.smooth)
         return self._heat_layer
 

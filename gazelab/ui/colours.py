@@ -18,7 +18,6 @@ NEUTRAL_RGB = (208, 208, 208)
 GAZE_RGB = (0, 90, 160)
 MODEL_RGB = (190, 75, 0)
 
-SCALE_PERCENTILE = 99.0
 MAX_ALPHA = 0.78
 
 # Björn Ottosson's OKLab (2020): sRGB (linear) -> cone responses -> lightness and two opponent axes.
@@ -95,31 +94,6 @@ def contrast(first: tuple[int, int, int], second: tuple[int, int, int]) -> float
     weights = np.array([0.2126, 0.7152, 0.0722])
     low, high = sorted(float(weights @ _linear(np.asarray(c, float) / 255)) for c in (first, second))
     return (high + 0.05) / (low + 0.05)
-
-
-def scale(values: ArrayLike, percentile: float = SCALE_PERCENTILE) -> Floats:
-    """Bring a map to 0..1, the given percentile of its cells being 1.
-
-    A plain maximum lets one cell with most of the weight (an attention sink) hide all others; where the
-    percentile itself is 0, because nearly every cell is empty, the maximum is used after all.
-
-    Parameters
-    ----------
-    values : array, shape (rows, cols)
-        Not negative; NaN stays NaN.
-
-    Returns
-    -------
-    numpy.ndarray, shape (rows, cols)
-        All 0 for an empty map.
-    """
-    v = np.asarray(values, float)
-    known = v[np.isfinite(v)]
-    top = float(np.percentile(known, percentile)) if known.size else 0.0
-    if top <= 0:
-        top = float(known.max(initial=0.0))
-    out: Floats = np.clip(v / top, 0, 1) if top > 0 else np.where(np.isfinite(v), 0.0, np.nan)
-    return out
 
 
 def _linear(srgb: Floats) -> Floats:

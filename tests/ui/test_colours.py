@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gazelab.ui.colours import GAZE_MAP, MODEL_MAP, contrast, lightness, scale
+from gazelab.ui.colours import GAZE_MAP, MODEL_MAP, contrast, lightness
 
 
 @pytest.mark.parametrize("colours", [GAZE_MAP, MODEL_MAP], ids=lambda m: m.name)
@@ -23,15 +23,6 @@ def test_the_two_ramps_differ_in_blue_against_red_which_colour_blindness_keeps()
 def test_contrast_of_black_and_white_is_21():
     assert contrast((0, 0, 0), (255, 255, 255)) == pytest.approx(21)
     assert contrast((9, 9, 9), (9, 9, 9)) == 1
-
-
-def test_S4_degenerate_maps_are_scaled_to_something_drawable():
-    assert scale(np.zeros((2, 3))).tolist() == [[0, 0, 0], [0, 0, 0]]
-    assert scale(np.full((2, 2), 3.0)).tolist() == [[1, 1], [1, 1]]
-    one = np.zeros((20, 20))
-    one[3, 4] = 0.2
-    assert scale(one)[3, 4] == 1
-    assert np.isnan(scale(np.full((2, 2), np.nan))).all()
 
 
 def test_nan_cells_are_clear():

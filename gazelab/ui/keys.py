@@ -1,0 +1,84 @@
+"""Every key that does something, in one table: for the help window and for the documentation."""
+
+from __future__ import annotations
+
+from PyQt6.QtCore import QCoreApplication
+from PyQt6.QtWidgets import QDialog, QDialogButtonBox, QGridLayout, QVBoxLayout, QWidget
+
+from gazelab.ui.parts import label
+
+
+def key_table() -> list[tuple[str, list[tuple[str, str]]]]:
+    """Give (where, [(key, what it does)])."""
+    tr = QCoreApplication.translate
+    return [
+        (
+            tr("Keys", "Everywhere"),
+            [
+                ("Ctrl+1 … Ctrl+5", tr("Keys", "Setup, Calibrate, Record, Replay, Explore")),
+                ("Tab, Shift+Tab", tr("Keys", "Next and previous control")),
+                ("Space, Enter", tr("Keys", "Press the button in focus")),
+                ("Ctrl+Enter", tr("Keys", "The page's next step")),
+                ("F1", tr("Keys", "This list")),
+                ("Ctrl+Q", tr("Keys", "Save and quit")),
+            ],
+        ),
+        (
+            tr("Keys", "Calibration targets"),
+            [
+                ("Space", tr("Keys", "I am looking at the target")),
+                ("Esc", tr("Keys", "Stop; no calibration is in force afterwards")),
+            ],
+        ),
+        (
+            tr("Keys", "While a participant reads"),
+            [
+                ("Space", tr("Keys", "Show the next question and chart; go on after a pause")),
+                (tr("Keys", "letters, digits"), tr("Keys", "Type the answer")),
+                ("Enter", tr("Keys", "Give the answer")),
+                ("Shift+Enter", tr("Keys", "Go on without an answer")),
+                ("Esc", tr("Keys", "Pause; once more: stop and save")),
+            ],
+        ),
+        (
+            tr("Keys", "Replay"),
+            [
+                ("Space", tr("Keys", "Play or stop")),
+                ("Left, Right", tr("Keys", "0.1 s back or on; with Shift: 1 s")),
+                ("Home, End", tr("Keys", "Start or end of the trial")),
+                ("Page Up, Page Down", tr("Keys", "Previous or next trial")),
+                ("Ctrl+Left, Ctrl+Right", tr("Keys", "Previous or next token")),
+            ],
+        ),
+        (
+            tr("Keys", "Bank card"),
+            [
+                ("Left, Right", tr("Keys", "Narrower or wider by one px; with Shift: ten")),
+                ("Enter", tr("Keys", "The outline fits the card")),
+                ("Esc", tr("Keys", "Leave the size as it was")),
+            ],
+        ),
+    ]
+
+
+class KeysDialog(QDialog):
+    """Help → Keys."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(self.tr("Keys"))
+        outer = QVBoxLayout(self)
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(24)
+        grid.setVerticalSpacing(4)
+        line = 0
+        for where, keys in key_table():
+            grid.addWidget(label(where, "heading"), line, 0, 1, 2)
+            for offset, (key, what) in enumerate(keys, 1):
+                grid.addWidget(label(key, "muted"), line + offset, 0)
+                grid.addWidget(label(what), line + offset, 1)
+            line += len(keys) + 1
+        outer.addLayout(grid)
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        buttons.rejected.connect(self.reject)
+        outer.addWidget(buttons)

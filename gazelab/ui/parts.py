@@ -1,0 +1,98 @@
+"""Small pieces that every page is laid out with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PyQt6.QtCore import Qt
+from PyQt6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+
+SPACE = 12
+PAGE_MARGIN = 20
+
+
+def label(text: str = "", role: str = "", wrap: bool = False) -> QLabel:
+    """Make a label in one of the theme's roles: title, lead, heading, muted, good, warn, bad, notice."""
+    out = QLabel(text)
+    out.setTextFormat(Qt.TextFormat.PlainText)
+    out.setWordWrap(wrap)
+    if role:
+        out.setProperty("role", role)
+    return out
+
+
+def set_role(widget: QWidget, role: str) -> None:
+    """Change a widget's role and its looks with it."""
+    if widget.property("role") == role:
+        return
+    widget.setProperty("role", role)
+    style = widget.style()
+    if style is not None:
+        style.unpolish(widget)
+        style.polish(widget)
+
+
+def button(text: str, do: Callable[[], object], tip: str = "", primary: bool = False) -> QPushButton:
+    """Make a push button; a primary one is the page's next step."""
+    out = QPushButton(text)
+    out.setToolTip(tip)
+    out.setAutoDefault(False)
+    if primary:
+        out.setProperty("role", "primary")
+    out.clicked.connect(lambda _checked=False: do())
+    return out
+
+
+class Card(QFrame):
+    """A titled box; add widgets to `body`."""
+
+    def __init__(self, title: str = "", parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setProperty("role", "card")
+        self.body = QVBoxLayout(self)
+        self.body.setContentsMargins(16, 12, 16, 14)
+        self.body.setSpacing(8)
+        if title:
+            self.body.addWidget(label(title, "heading"))
+
+
+class Page(QWidget):
+    """A page: title, one leading sentence, content in `body`, next steps in `foot`."""
+
+    def __init__(self, title: str, lead: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(PAGE_MARGIN, 16, PAGE_MARGIN, 14)
+        outer.setSpacing(SPACE)
+        head = QVBoxLayout()
+        head.setSpacing(2)
+        self.title = label(title, "title")
+        self.lead = label(lead, "lead", wrap=True)
+        self.lead.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
+        head.addWidget(self.title)
+        head.addWidget(self.lead)
+        outer.addLayout(head)
+        self.body = QVBoxLayout()
+        self.body.setSpacing(SPACE)
+        outer.addLayout(self.body, 1)
+        self.foot = QHBoxLayout()
+        self.foot.setSpacing(SPACE)
+        outer.addLayout(self.foot)
+
+    def enter(self) -> None:
+        """Be shown: start what only runs while the page is on."""
+
+    def leave(self) -> None:
+        """Be hidden: stop it again."""
+
+
+def row(*widgets: QWidget | int) -> QHBoxLayout:
+    """Lay widgets side by side; a number is a stretch."""
+    out = QHBoxLayout()
+    out.setSpacing(8)
+    for widget in widgets:
+        if isinstance(widget, int):
+            out.addStretch(widget)
+        else:
+            out.addWidget(widget)
+    return out
