@@ -38,6 +38,8 @@ class AttentionTrace:
         The next-token distribution's head: ((token, probability), …), most probable first.
     note : str
         What a reader must know of the picture's way in, such as a centre crop.
+    made_with : dict of str
+        Library versions, the picture processor's class and the size it gave the picture.
     """
 
     model_id: str
@@ -54,6 +56,7 @@ class AttentionTrace:
     top: tuple[tuple[tuple[str, float], ...], ...] = ()
     answer: str = ""
     note: str = ""
+    made_with: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         expect = (len(self.tokens), len(self.layers))

@@ -1,0 +1,78 @@
+"""Which part of a Hugging Face model writes the answer, and where its attention layers are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal
+
+from torch import nn
+
+from gazelab.core.errors import AttentionError
+
+Kind = Literal["self", "cross"]
+_ATTENTION = re.compile(r"(attention|attn)(?!.*(layer|block)$)", re.IGNORECASE)
+_CROSS = re.compile(r"cross|encoder_attn|encdec", re.IGNORECASE)
+
+
+def decoder_of(model: Any) -> Any:
+    """Find the sub-model that writes the text; the model itself where it has no parts.
+
+    Raises
+    ------
+    AttentionError
+        Not a Hugging Face model.
+    """
+    if not hasattr(model, "get_decoder") or not hasattr(model, "config"):
+        raise AttentionError("not a Hugging Face model, so it cannot be tapped.", where=type(model).__name__)
+    decoder = model.get_decoder()
+    return decoder if hasattr(decoder, "set_attn_implementation") else model
+
+
+def bypasses_interface(decoder: Any) -> bool:
+    """Tell whether a model's attention is known not to go through the attention interface."""
+    return not decoder._can_set_attn_implementation()
+
+
+def attention_modules(decoder: nn.Module, kind: Kind) -> dict[nn.Module, int]:
+    """Find a decoder's attention modules of one kind.
+
+    Parameters
+    ----------
+    kind : "self" or "cross"
+        Cross-attention is told by the module's name ("cross_attn", "encoder_attn", "EncDecAttention", …).
+
+    Returns
+    -------
+    dict
+        Module to the number of its layer.
+    """
+    found: dict[nn.Module, int] = {}
+    for name, module in decoder.named_modules():
+        layer = getattr(module, "layer_idx", None)
+        if not isinstance(layer, int) or not _ATTENTION.search(type(module).__name__):
+            continue
+        crosses = bool(_CROSS.search(name) or _CROSS.search(type(module).__name__))
+        if crosses == (kind == "cross"):
+            found[module] = layer
+    return found
+
+
+def chosen_layers(wanted: Sequence[int] | None, available: Iterable[int]) -> tuple[int, ...]:
+    """Resolve layer numbers; negative ones count from the last layer.
+
+    Raises
+    ------
+    AttentionError
+        There is no such layer.
+    """
+    numbers = sorted(set(available))
+    if wanted is None:
+        return tuple(numbers)
+    out = set()
+    for layer in wanted:
+        number = numbers[layer] if -len(numbers) <= layer < 0 else layer
+        if number not in numbers:
+            raise AttentionError(f"there is no attention layer {layer}.", todo=f"The model has {numbers}.")
+        out.add(int(number))
+    return tuple(sorted(out))
