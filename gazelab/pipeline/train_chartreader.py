@@ -15,6 +15,13 @@ from gazelab.charts.synthetic import HEIGHT_PX, WIDTH_PX, Chart, draw_chart
 from gazelab.charts.synthetic_questions import ask, question_words
 from gazelab.charts.synthetic_words import COLOURS, label_words
 
+DRAWN_BY_ROLE = {
+    "label": ("words",),
+    "legend": ("words", "colour"),
+    "value": ("number",),
+    "mark": ("colour",),
+}
+
 
 @dataclass(frozen=True)
 class SyntheticChartSource:
@@ -43,17 +50,20 @@ def reading_target(chart: Chart, element: Element) -> ReadingTarget:
     label or legend entry of a grouped chart stands for several and tells only what they share.
     """
     x_px, y_px = element.box.centre_px
+    drawn = DRAWN_BY_ROLE[element.role]
     at = (x_px / WIDTH_PX, y_px / HEIGHT_PX)
     data = [chart.data[i] for i in element.data]
     if element.role == "legend":
-        return ReadingTarget(*at, words=(str(data[0].series).lower(),), colour=data[0].colour)
+        return ReadingTarget(*at, words=(str(data[0].series).lower(),), colour=data[0].colour, drawn=drawn)
     if len(data) > 1:
-        return ReadingTarget(*at, words=(data[0].category.lower(),))
+        return ReadingTarget(*at, words=(data[0].category.lower(),), drawn=drawn)
     datum = data[0]
     rivals = [d.value for d in chart.data if d.series == datum.series]
     extreme = {max(rivals): "highest", min(rivals): "lowest"}.get(datum.value, "none")
     words = tuple(word.lower() for word in (datum.category, datum.series) if word)
-    return ReadingTarget(*at, words=words, number=datum.value, colour=datum.colour, extreme=extreme)
+    return ReadingTarget(
+        *at, words=words, number=datum.value, colour=datum.colour, extreme=extreme, drawn=drawn
+    )
 
 
 def train_chartreader(

@@ -17,6 +17,7 @@ from gazelab.attention.chartreader.tokenizer import Tokenizer
 
 IGNORED = -100
 BLANK_TENS = 10
+DRAWN = ("words", "number", "colour")
 EXTREMES = ("none", "highest", "lowest")
 
 
@@ -25,6 +26,8 @@ class ReadingTarget:
     """What the cell at a place of the picture should tell; None where it should tell nothing.
 
     `x_norm`, `y_norm` are shares of the picture's width and height. `extreme` is one of `EXTREMES`.
+    `drawn` names what is drawn right there ("words", "number", "colour"); the rest must be fetched from
+    other cells (a bar's label from below it) and is learned later.
     """
 
     x_norm: float
@@ -33,6 +36,7 @@ class ReadingTarget:
     number: int | None = None
     colour: str | None = None
     extreme: str | None = None
+    drawn: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -70,7 +74,10 @@ class ChartSource(Protocol):
 
 @dataclass(frozen=True)
 class Batch:
-    """Tensors of several charts; `kinds` has one entry per text, charts' texts together."""
+    """Tensors of several charts; `kinds` has one entry per text, charts' texts together.
+
+    `drawn` is (target, 3) bool: whether words, number and colour are drawn at the cell itself.
+    """
 
     pictures: Tensor
     ids: Tensor
@@ -82,6 +89,7 @@ class Batch:
     ones: Tensor
     colours: Tensor
     extremes: Tensor
+    drawn: Tensor
 
 
 def collate(
@@ -108,6 +116,7 @@ def collate(
         ones=ones,
         colours=colour_ids,
         extremes=extremes,
+        drawn=torch.tensor([[k in t.drawn for k in DRAWN] for c in charts for t in c.reading]).reshape(-1, 3),
     )
 
 

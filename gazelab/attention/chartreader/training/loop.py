@@ -89,7 +89,7 @@ class Trainer:
             for group in optimiser.param_groups:
                 group["lr"] = lr
         batch = self.batch(self.rng, self.config.charts)
-        loss, report = self._loss(batch, schedule.answers_at(progress), schedule.reading_weight_at(progress))
+        loss, report = self._loss(batch, progress)
         for optimiser in self.optimisers:
             optimiser.zero_grad(set_to_none=True)
         self.step += 1
@@ -102,19 +102,19 @@ class Trainer:
             optimiser.step()
         return report
 
-    def _loss(
-        self, batch: Batch, answers: bool, reading_weight: float
-    ) -> tuple[torch.Tensor, dict[str, float]]:
+    def _loss(self, batch: Batch, progress: float) -> tuple[torch.Tensor, dict[str, float]]:
+        schedule = self.config.schedule
+        fetched = schedule.fetched_weight_at(progress)
         with torch.autocast("cpu", torch.bfloat16, enabled=self.config.bfloat16):
             memory = self.network.encode(batch.pictures)
-            reading = reading_loss(self.heads, self.network.embedding, memory, batch)
+            reading = reading_loss(self.heads, self.network.embedding, memory, batch, fetched)
             report = {"reading_loss": float(reading.total.detach()), **reading.right}
-            if not answers:
+            if not schedule.answers_at(progress):
                 return reading.total, report
             logits, _ = self.network.decode(batch.ids, memory)
             answer = answer_loss(logits, batch)
         report |= {"answer_loss": float(answer.total.detach()), **answer.right}
-        return answer.total + reading_weight * reading.total, report
+        return answer.total + schedule.reading_weight_at(progress) * reading.total, report
 
     @torch.no_grad()
     def held_out(self) -> dict[str, float]:
@@ -157,6 +157,13 @@ class Trainer:
 
     def run(self, folder: Path, max_steps: int | None = None) -> None:
         """Train until the time is up, writing curve and checkpoints to `folder`."""
+        try:
+            self._run(folder, max_steps)
+        finally:
+            # A stop by the user (KeyboardInterrupt) loses nothing either.
+            self.save(folder)
+
+    def _run(self, folder: Path, max_steps: int | None) -> None:
         last = time.monotonic()
         next_report, next_save = self.elapsed_s, self.elapsed_s + self.config.checkpoint_s
         first_step = self.step
@@ -172,7 +179,6 @@ class Trainer:
                 self.save(folder)
                 next_save = self.elapsed_s + self.config.checkpoint_s
         self._report(folder, {})
-        self.save(folder)
 
     def _report(self, folder: Path, report: dict[str, float]) -> None:
         line: dict[str, Any] = {"step": self.step, "elapsed_s": round(self.elapsed_s, 1)}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -38,26 +39,40 @@ class Loss:
     right: dict[str, float]
 
 
-def reading_loss(heads: ReadingHeads, embedding: TokenEmbedding, memory: Tensor, batch: Batch) -> Loss:
-    """Cross-entropy of word, tens, ones, colour and rank at the cells that have targets."""
+def reading_loss(
+    heads: ReadingHeads, embedding: TokenEmbedding, memory: Tensor, batch: Batch, fetched_weight: float = 1.0
+) -> Loss:
+    """Cross-entropy of word, tens, ones, colour and rank at the cells that have targets.
+
+    What is drawn at the cell itself weighs 1; what must be fetched from other cells `fetched_weight`.
+    """
     at_cells = memory.reshape(-1, memory.shape[-1])[batch.cells]
+    weights = torch.where(batch.drawn, 1.0, fetched_weight)
     word_logits = embedding.logits(at_cells).float()
     # A cell may stand for two words (category and series): each is asked of the same softmax.
     pairs = word_logits[:, None].expand(-1, 2, -1).reshape(-1, word_logits.shape[-1])
-    total = functional.cross_entropy(pairs, batch.words.reshape(-1), ignore_index=IGNORED)
-    first = batch.words[:, 0] != IGNORED
+    total = _weighted(pairs, batch.words.reshape(-1), weights[:, 0].repeat_interleave(2))
+    known = (batch.words[:, 0] != IGNORED) & batch.drawn[:, 0]
     guess = word_logits.argmax(-1, keepdim=True)
-    right = {"word": _mean((guess == batch.words).any(-1)[first])}
-    for name, head, target in (
-        ("tens", heads.tens, batch.tens),
-        ("ones", heads.ones, batch.ones),
-        ("colour", heads.colour, batch.colours),
-        ("extreme", heads.extreme, batch.extremes),
+    right = {"word": _mean((guess == batch.words).any(-1)[known])}
+    for name, head, target, drawn in (
+        ("tens", heads.tens, batch.tens, 1),
+        ("ones", heads.ones, batch.ones, 1),
+        ("colour", heads.colour, batch.colours, 2),
+        ("extreme", heads.extreme, batch.extremes, 2),
     ):
         logits = head(at_cells).float()
-        total = total + functional.cross_entropy(logits, target, ignore_index=IGNORED)
-        right[name] = _mean((logits.argmax(-1) == target)[target != IGNORED])
+        total = total + _weighted(logits, target, weights[:, drawn])
+        hit, known = logits.argmax(-1) == target, target != IGNORED
+        right[name] = _mean(hit[known & batch.drawn[:, drawn]])
+        right[f"{name} fetched"] = _mean(hit[known & ~batch.drawn[:, drawn]])
     return Loss(total, right)
+
+
+def _weighted(logits: Tensor, target: Tensor, weight: Tensor) -> Tensor:
+    each = functional.cross_entropy(logits, target, ignore_index=IGNORED, reduction="none")
+    weight = weight * (target != IGNORED)
+    return (each * weight).sum() / weight.sum().clamp(min=1e-6)
 
 
 def answer_loss(logits: Tensor, batch: Batch) -> Loss:

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Schedule:
-    """Warm-up, then a cosine to zero; reading alone first, then answers with reading as a side task.
+    """Warm-up, then a cosine to zero; reading first, then answers with reading as a side task.
+
+    Reading itself begins with what is drawn at a cell and goes on to what belongs to it.
 
     Shares are of the whole training time, so the schedule ends when the time does, however fast the
     machine is.
@@ -17,6 +19,8 @@ class Schedule:
     lr: float = 1.5e-3
     warmup_share: float = 0.02
     reading_share: float = 0.07
+    fetched_from_share: float = 0.04
+    fetched_weight_start: float = 0.1
     reading_weight_start: float = 1.0
     reading_weight_end: float = 0.1
 
@@ -30,6 +34,10 @@ class Schedule:
     def answers_at(self, progress: float) -> bool:
         """Whether answers are trained yet."""
         return progress >= self.reading_share
+
+    def fetched_weight_at(self, progress: float) -> float:
+        """Weight, among the reading targets, of what is not drawn at the cell itself."""
+        return self.fetched_weight_start if progress < self.fetched_from_share else 1.0
 
     def reading_weight_at(self, progress: float) -> float:
         """Weight of the reading loss beside the answers' weight of 1."""
