@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gazelab.core.errors import SessionError
+from gazelab.core.gaze import FEATURE_DTYPE, GAZE_DTYPE
 from gazelab.sessions.files import AppendFile
 from gazelab.sessions.framing import blocks, file_header
 from gazelab.sessions.lane import Gap, Lane
+from gazelab.sessions.markers import MarkerKind, encode_marker
 from gazelab.sessions.schema import StreamTotals
 from gazelab.sessions.stamps import StampState, check_stamps
+
+log = logging.getLogger(__name__)
+
+MARKER_QUEUE_BYTES = 4 * 1024 * 1024
 
 
 class RowStream:
@@ -126,6 +134,69 @@ class LineStream:
     def totals(self) -> StreamTotals:
         """Count what came of it so far (gap lines are not among them)."""
         return StreamTotals(self.lane.n_in, self.n_out, self.lane.n_dropped, self.n_refused)
+
+
+class Streams:
+    """A session's three files, made together, drained in turn, closed together.
+
+    Raises
+    ------
+    OSError
+        The files cannot be made; none is left open.
+    """
+
+    def __init__(self, path: Path, queue_bytes: int) -> None:
+        self.gaze = RowStream("gaze", path / "gaze.bin", GAZE_DTYPE, queue_bytes)
+        # Made with its first row: only a camera has features.
+        self.features = RowStream("features", path / "features.bin", FEATURE_DTYPE, queue_bytes)
+        with contextlib.ExitStack() as undo:
+            undo.callback(self.gaze.close)
+            self.gaze.open()
+            self.markers = LineStream(path / "markers.jsonl", MARKER_QUEUE_BYTES)
+            undo.pop_all()
+
+    def drain(self) -> None:
+        """Write all that waits; each gap found becomes a marker."""
+        lines = b""
+        for stream in (self.gaze, self.features):
+            gap = stream.drain()
+            if gap is not None:
+                lines += _gap_line(stream.name, gap)
+        gap = self.markers.drain(lines)
+        if gap is not None:
+            self.markers.note(_gap_line("markers", gap))
+
+    def close(self) -> OSError | None:
+        """Close the files and count what still waits as lost; give the first fault of a disk that refuses."""
+        first: OSError | None = None
+        for stream in (self.gaze, self.features, self.markers):
+            stream.lane.lose(stream.lane.take()[1])
+            try:
+                stream.close()
+            except OSError as fault:
+                first = first or fault
+        return first
+
+    def totals(self) -> dict[str, StreamTotals]:
+        """Count what came of each."""
+        return {
+            "gaze": self.gaze.totals(),
+            "features": self.features.totals(),
+            "markers": self.markers.totals(),
+        }
+
+
+def _gap_line(stream: str, gap: Gap) -> bytes:
+    log.warning("%d rows of %s dropped: the disk did not keep up", gap.n_rows, stream)
+    return encode_marker(
+        {
+            "time_ns": gap.first_ns,
+            "kind": MarkerKind.GAP,
+            "stream": stream,
+            "n_rows": gap.n_rows,
+            "until_ns": gap.last_ns,
+        }
+    )
 
 
 def _line_span_ns(data: bytes) -> tuple[int, int]:

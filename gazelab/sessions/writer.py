@@ -17,15 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gazelab.core.errors import SessionError
-from gazelab.core.gaze import FEATURE_DTYPE, GAZE_DTYPE, SourceState
+from gazelab.core.gaze import SourceState
 from gazelab.core.picture import Picture, encode_png
 from gazelab.sessions.files import replace_file, write_fault
-from gazelab.sessions.lane import Gap
 from gazelab.sessions.markers import MarkerKind, encode_marker
 from gazelab.sessions.names import session_path
 from gazelab.sessions.profiles import copy_profile
 from gazelab.sessions.schema import Anchor, SessionHeader, Summary
-from gazelab.sessions.streams import LineStream, RowStream
+from gazelab.sessions.streams import Streams
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +32,6 @@ FLUSH_S = 0.010
 """Longest wait before rows go to the kernel; what is there survives a killed process."""
 QUEUE_BYTES = 32 * 1024 * 1024
 """About four minutes of gaze at 1200 Hz."""
-MARKER_QUEUE_BYTES = 4 * 1024 * 1024
 CLOSE_S = 30.0
 
 
@@ -57,13 +55,7 @@ class SessionWriter:
         self._clock, self._utc_clock, self._flush_s = clock, utc_clock, flush_s
         self._header = replace(header, session_id=path.name, started=self._anchor())
         self._replace_header()
-        self._gaze = RowStream("gaze", path / "gaze.bin", GAZE_DTYPE, queue_bytes)
-        self._features = RowStream("features", path / "features.bin", FEATURE_DTYPE, queue_bytes)
-        with contextlib.ExitStack() as undo:
-            undo.callback(self._gaze.close)
-            self._gaze.open()
-            self._markers = LineStream(path / "markers.jsonl", MARKER_QUEUE_BYTES)
-            undo.pop_all()
+        self._streams = Streams(path, queue_bytes)
         self._n_trials = 0
         self._fault: SessionError | None = None
         self._fault_told = False
@@ -73,6 +65,12 @@ class SessionWriter:
         self._thread = threading.Thread(target=self._write_loop, name=f"writer {path.name}", daemon=True)
         assert self._header.started is not None
         self._put_marker({"time_ns": self._header.started.clock_ns, "kind": MarkerKind.SESSION_START})
+        # Here and now, so that a disk without room is told before anyone sits down to read.
+        try:
+            self._streams.drain()
+        except OSError:
+            self._streams.close()
+            raise
         self._thread.start()
 
     @classmethod
@@ -163,12 +161,12 @@ class SessionWriter:
             Another dtype, the session is closed, or writing has failed.
         """
         self._check_open()
-        self._gaze.put(samples)
+        self._streams.gaze.put(samples)
 
     def features(self, rows: NDArray[np.void] | np.void) -> None:
         """Append eye features (FEATURE_DTYPE): as `gaze`."""
         self._check_open()
-        self._features.put(rows)
+        self._streams.features.put(rows)
 
     def marker(self, marker: Mapping[str, Any]) -> None:
         """Append a marker: `time_ns`, `kind` (MarkerKind) and what that kind must say (`markers.REQUIRED`).
@@ -182,7 +180,7 @@ class SessionWriter:
         try:
             self._put_marker(marker)
         except SessionError:
-            self._markers.n_refused += 1
+            self._streams.markers.n_refused += 1
             raise
         self._n_trials += marker["kind"] == MarkerKind.STIMULUS_ON
 
@@ -237,9 +235,8 @@ class SessionWriter:
                 self._fail(OSError("the disk does not answer"))
             else:
                 self._finish(ended)
-        if self._fault is not None and not self._fault_told:
-            self._fault_told = True
-            raise self._fault
+        if not self._fault_told:
+            self._tell_fault()
 
     def __enter__(self) -> Self:
         return self
@@ -255,32 +252,27 @@ class SessionWriter:
             self.close()
 
     def _put_marker(self, marker: Mapping[str, Any]) -> None:
-        self._markers.lane.put(encode_marker(marker), 1)
+        self._streams.markers.lane.put(encode_marker(marker), 1)
 
     def _check_open(self) -> None:
-        if self._fault is not None:
-            self._fault_told = True
-            raise self._fault
+        self._tell_fault()
         if self._closed:
             raise SessionError("the session is closed.", where=self.path, todo="Start a new session.")
+
+    def _tell_fault(self) -> None:
+        fault = self._fault
+        if fault is not None:
+            self._fault_told = True
+            # Afresh each time: one raised again and again would carry an ever longer traceback.
+            raise SessionError(fault.what, where=fault.where, todo=fault.todo)
 
     def _write_loop(self) -> None:
         try:
             while not self._stop.wait(self._flush_s):
-                self._drain()
-            self._drain()
+                self._streams.drain()
+            self._streams.drain()
         except Exception as fault:  # noqa: BLE001  whatever it is, the operator must see it
             self._fail(fault)
-
-    def _drain(self) -> None:
-        lines = b""
-        for stream in (self._gaze, self._features):
-            gap = stream.drain()
-            if gap is not None:
-                lines += _gap_line(stream.name, gap)
-        gap = self._markers.drain(lines)
-        if gap is not None:
-            self._markers.note(_gap_line("markers", gap))
 
     def _fail(self, fault: Exception) -> None:
         log.error("session %s: writing stopped: %s", self.session_id, fault)
@@ -291,24 +283,17 @@ class SessionWriter:
         if self._fault is not None:
             # A marker may still fit where a block of samples did not.
             with contextlib.suppress(OSError):
-                self._markers.drain(b"")
-        for stream in (self._gaze, self._features, self._markers):
-            stream.lane.lose(stream.lane.take()[1])
-            try:
-                stream.close()
-            except OSError as fault:
-                self._fail(fault)
-        gaze = self._gaze
+                self._streams.markers.drain(b"")
+        refusal = self._streams.close()
+        if refusal is not None:
+            self._fail(refusal)
+        gaze = self._streams.gaze
         self._header = replace(
             self._header,
             ended=ended,
             closed=True,
             fault="" if self._fault is None else self._fault.what,
-            totals={
-                "gaze": gaze.totals(),
-                "features": self._features.totals(),
-                "markers": self._markers.totals(),
-            },
+            totals=self._streams.totals(),
             summary=Summary(self._n_trials, gaze.n_valid, gaze.first_ns, gaze.last_ns),
         )
         if gaze.n_bad_stamps:
@@ -324,16 +309,3 @@ class SessionWriter:
 
     def _anchor(self) -> Anchor:
         return Anchor(self._clock(), self._utc_clock())
-
-
-def _gap_line(stream: str, gap: Gap) -> bytes:
-    log.warning("%d rows of %s dropped: the disk did not keep up", gap.n_rows, stream)
-    return encode_marker(
-        {
-            "time_ns": gap.first_ns,
-            "kind": MarkerKind.GAP,
-            "stream": stream,
-            "n_rows": gap.n_rows,
-            "until_ns": gap.last_ns,
-        }
-    )
