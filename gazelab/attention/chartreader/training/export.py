@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import save
 
 from gazelab.attention.chartreader.training.loop import CHECKPOINT, CURVE
 
@@ -29,7 +29,7 @@ def export_weights(run_dir: Path, weights: Path, held_out: dict[str, Any] | None
     curve = [json.loads(line) for line in (run_dir / CURVE).read_text(encoding="utf-8").splitlines()]
     weights.parent.mkdir(parents=True, exist_ok=True)
     half = {name: value.half().contiguous() for name, value in state["network"].items()}
-    save_file(half, weights)
+    weights.write_bytes(save(half))
     facts = {
         "model": "gazelab/chartreader",
         "what": "a small teaching model, trained on gazelab's synthetic charts only",
