@@ -1,0 +1,88 @@
+"""The embedded chart reader as an `AttentionModel`: it records its own cross-attention and needs no tap."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from gazelab.attention.base import MAX_TOKENS, TokenStep, trace_of
+from gazelab.attention.chartreader.model import AnswerStep, ChartReader
+from gazelab.attention.grids import chartreader as grid_file
+from gazelab.core.attention import AttentionTrace
+from gazelab.core.geometry import PatchGrid
+from gazelab.core.picture import Picture
+
+LONGEST_ANSWER = 16
+"""Its positions are few: more room for the answer would leave less for the question."""
+
+
+class EmbeddedChartReader:
+    """A small teaching model; for research use a published checkpoint.
+
+    Parameters
+    ----------
+    reader : ChartReader
+        With weights loaded.
+    """
+
+    kind = "cross"
+    about = (
+        "The embedded chart reader is a small teaching model trained on drawn charts;"
+        " for research open a published checkpoint instead."
+    )
+
+    def __init__(self, reader: ChartReader) -> None:
+        self._reader = reader
+        config = reader.network.config
+        self.model_id = reader.model_id
+        self.revision = reader.revision
+        self.layers = tuple(range(config.decoder_layers))
+        self.n_heads = config.heads
+
+    @classmethod
+    def open(cls, path: Path | None = None) -> EmbeddedChartReader:
+        """Load the weights in the package, or others in the same form.
+
+        Raises
+        ------
+        AttentionError
+            They are missing or broken.
+        """
+        return cls(ChartReader.load(path))
+
+    def grid(self, picture: Picture) -> PatchGrid:
+        """Lay the model's cells over a picture."""
+        config = self._reader.network.config
+        return grid_file.grid(config.rows, config.columns, picture.width_px, picture.height_px)
+
+    def stream(self, picture: Picture, question: str, max_tokens: int = MAX_TOKENS) -> Iterator[TokenStep]:
+        """Answer a question, token by token."""
+        for step in self._reader.answer(picture.rgb, question, min(max_tokens, LONGEST_ANSWER)):
+            yield _token_step(step)
+
+    def answer_text(self, steps: Sequence[TokenStep]) -> str:
+        """Give the answer without the working that may stand before it."""
+        return self._reader.answer_text(
+            [AnswerStep(s.text, s.token_id, s.top[0][1], s.top, s.weights.astype(np.float32)) for s in steps]
+        )
+
+    def trace(self, picture: Picture, question: str, max_tokens: int = MAX_TOKENS) -> AttentionTrace:
+        """Answer a question and keep the whole look."""
+        return trace_of(self, picture, question, list(self.stream(picture, question, max_tokens)))
+
+    def note(self, picture: Picture) -> tuple[str, dict[str, str]]:
+        """Tell how the picture comes in, and with which software."""
+        config = self._reader.network.config
+        size = f"{config.picture_width_px} x {config.picture_height_px}"
+        return (
+            f"The picture is stretched to {size} px.",
+            {"torch": torch.__version__, "processor": "gazelab.chartreader.preprocess", "input_px": size},
+        )
+
+
+def _token_step(step: AnswerStep) -> TokenStep:
+    none = np.zeros(step.weights.shape[:2], np.float32)  # all of its cross-attention falls on the picture
+    return TokenStep(step.token, step.token_id, step.top, step.weights.astype(np.float16), none, none)
