@@ -42,8 +42,7 @@ class StampCheck:
 
     def segments(self) -> list[slice]:
         """Give the rows of each segment, in the order of recording."""
-        ends = [*self.starts[1:].tolist(), len(self.bad)]
-        return [slice(a, b) for a, b in zip(self.starts.tolist(), ends, strict=True)]
+        return [slice(a, b) for a, b in pairwise([*self.starts.tolist(), len(self.bad)])]
 
 
 def check_stamps(time_ns: NDArray[np.int64], state: StampState | None = None) -> StampCheck:

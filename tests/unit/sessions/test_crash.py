@@ -66,7 +66,9 @@ def test_kill_9_at_1200_hz_loses_at_most_100_ms(tmp_path):
     session = Session.open(tmp_path / "sessions" / "killed")
     found = session.gaze()["time_ns"]
     assert len(found) > 1000
-    assert found.tolist() == pushed[: len(found)].tolist() or len(found) > len(pushed)
+    # The last push may not have been told yet when the signal came.
+    both = min(len(found), len(pushed))
+    assert found[:both].tolist() == pushed[:both].tolist()
     assert pushed[-1] - found[-1] <= 100_000_000
     assert session.gaze()["frame_index"].tolist() == list(range(len(found)))
     assert not session.header.closed
