@@ -1,0 +1,117 @@
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gazelab.attention.chartreader.model import AnswerStep, ChartReader
+from gazelab.charts.synthetic import CHART_KINDS, draw_chart
+from gazelab.charts.synthetic_questions import ask
+from gazelab.core.geometry import PatchGrid
+from gazelab.pipeline.evaluate_chartreader import asked_cells, evaluate_chartreader
+from gazelab.pipeline.train_chartreader import SyntheticChartSource, reading_target, train_chartreader
+
+ROWS, COLS = 12, 16
+GOOD_HEAD = (2, 3)
+
+
+class Oracle:
+    """A reader that knows the answers and looks at the asked cells with one head.
+
+    It answers a blanked picture right only if none of the asked cells was blanked.
+    """
+
+    def __init__(self, seed: int, charts: int, questions: int, wrong: str = "") -> None:
+        self.wrong = wrong
+        rng = np.random.default_rng(seed)
+        self.known = []
+        for _ in range(charts):
+            chart = draw_chart(rng)
+            self.known += [(chart, question) for question in ask(rng, chart, questions)]
+
+    def grid(self, width_px: int, height_px: int) -> PatchGrid:
+        return PatchGrid.stretched(ROWS, COLS, width_px, height_px)
+
+    def answer(self, picture: np.ndarray, text: str) -> Iterator[AnswerStep]:
+        for chart, question in self.known:
+            same = (picture == chart.picture) | (picture == 255)
+            if question.text != text or not same.all():
+                continue
+            asked = asked_cells(chart, question, self.grid(1024, 768))
+            changed = (picture != chart.picture).any(-1).reshape(ROWS, 64, COLS, 64).any((1, 3))
+            right = question.kind != self.wrong and not (changed & asked).any()
+            maps = np.full((4, 6, ROWS, COLS), 1 / (ROWS * COLS), np.float32)
+            maps[GOOD_HEAD] = asked / asked.sum()
+            yield AnswerStep(question.answer if right else "?", 0, 1.0, (), maps)
+            return
+        raise AssertionError("asked something that the evaluation should not ask")
+
+    def answer_text(self, steps: Iterable[AnswerStep]) -> str:
+        return "".join(step.token for step in steps)
+
+
+def test_a_perfect_reader_scores_one_and_its_looking_head_is_found() -> None:
+    result = evaluate_chartreader(Oracle(5, 12, 4), charts=12, questions=4, blanked=5, seed=5)  # type: ignore[arg-type]
+    assert result.overall.asked == result.overall.strict == result.overall.published > 30
+    found = result.attention
+    assert found is not None
+    assert (found.layer, found.head) == GOOD_HEAD
+    assert found.share_on_asked == pytest.approx(1.0)
+    assert found.pointing == 1.0
+    assert 0 < found.area_of_asked < 0.5
+    assert found.right_after_blanking == 0.0
+    assert found.n_blanked == 5
+    assert "layer 3, head 4" in result.table()
+
+
+def test_wrong_answers_count_under_their_kind_only() -> None:
+    oracle = Oracle(6, 12, 4, wrong="count")
+    result = evaluate_chartreader(oracle, charts=12, questions=4, blanked=0, seed=6)  # type: ignore[arg-type]
+    rows = result.to_json()["by_kind"]
+    assert rows["count"]["strict"] == 0.0
+    assert rows["value"]["strict"] == 1.0
+    assert rows["all"]["n"] == result.overall.asked
+
+
+@pytest.mark.parametrize("kind", CHART_KINDS)
+def test_reading_targets_tell_the_truth_of_their_element(kind: str) -> None:
+    chart = draw_chart(np.random.default_rng(1), kind)  # type: ignore[arg-type]
+    for element in (e for e in chart.elements if e.data):
+        target = reading_target(chart, element)
+        assert 0 <= target.x_norm < 1
+        assert 0 <= target.y_norm < 1
+        if element.role == "value":
+            assert target.number == int(element.text)
+        if element.role in ("label", "legend"):
+            assert element.text.lower() in target.words
+        if element.role in ("mark", "legend"):
+            assert target.colour is not None
+        assert set(target.drawn) <= {"words", "number", "colour"}
+    extremes = [reading_target(chart, e).extreme for e in chart.elements if e.role == "mark"]
+    assert {"highest", "lowest"} <= set(extremes)
+
+
+def test_the_source_knows_every_word_it_uses() -> None:
+    source = SyntheticChartSource()
+    known = {*source.words}
+    rng = np.random.default_rng(2)
+    for _ in range(20):
+        chart = source.draw(rng, 8)
+        for question in chart.questions:
+            words = question.text.lower().rstrip("?").split()
+            assert set(words) <= known
+            assert set(question.answer.replace("=", " ").replace(",", " ").split()) <= known | {
+                w for w in question.answer.replace("=", " ").replace(",", " ").split() if w.isdigit()
+            }
+
+
+def test_training_from_the_verb_makes_weights_that_load(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Time stands still for the first steps and is up after them: the verb stops by the clock alone.
+    ticks = iter([0.0, 0.0, 1e9])
+    monkeypatch.setattr("time.monotonic", lambda: next(ticks, 1e9))
+    path = train_chartreader(tmp_path, 1.0, seed=3)
+    reader = ChartReader.load(path)
+    assert reader.facts["training"]["seed"] == 3
+    assert reader.facts["steps"] == 2
