@@ -1,0 +1,183 @@
+"""The synthetic participant's head: how it moves, and the face picture warped to follow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+PIVOT_MM = 90.0
+"""The head turns about a point this far behind the eyes."""
+
+COARSE = 8
+"""The warp is worked out on every eighth pixel and filled in between."""
+
+REACH_MM, FADE_MM = (125.0, 145.0), 60.0
+"""Half width and half height of the moving head with its hair, and how far beyond it the picture gives."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeadPose:
+    """Turn and place of the head, off its neutral ones.
+
+    Attributes
+    ----------
+    yaw_deg, pitch_deg, roll_deg : float
+        + to the subject's left, + up, + clockwise as the camera sees it.
+    x_mm, y_mm, z_mm : float
+        + picture right, + down, + away from the camera.
+    """
+
+    yaw_deg: float = 0.0
+    pitch_deg: float = 0.0
+    roll_deg: float = 0.0
+    x_mm: float = 0.0
+    y_mm: float = 0.0
+    z_mm: float = 0.0
+
+    def as_array(self) -> Floats:
+        """Give the six numbers in order."""
+        return np.array(
+            [self.yaw_deg, self.pitch_deg, self.roll_deg, self.x_mm, self.y_mm, self.z_mm], np.float64
+        )
+
+    def rotation(self) -> Floats:
+        """From head axes to camera axes (x picture right, y down, z away), shape (3, 3)."""
+        y, x, z = np.radians([-self.yaw_deg, -self.pitch_deg, self.roll_deg])
+        about_y = np.array([[np.cos(y), 0, np.sin(y)], [0, 1, 0], [-np.sin(y), 0, np.cos(y)]])
+        about_x = np.array([[1, 0, 0], [0, np.cos(x), -np.sin(x)], [0, np.sin(x), np.cos(x)]])
+        about_z = np.array([[np.cos(z), -np.sin(z), 0], [np.sin(z), np.cos(z), 0], [0, 0, 1]])
+        out: Floats = about_y @ about_x @ about_z
+        return out
+
+
+STILL = HeadPose()
+SEATED = HeadPose(0.8, 0.5, 0.4, 3.0, 2.0, 4.0)
+"""Standard deviations of the sway of someone who sits and reads."""
+
+
+class HeadMotion:
+    """Slow sway about a place, which may change at given moments.
+
+    Parameters
+    ----------
+    sway : HeadPose
+        Standard deviation of each number.
+    places : sequence of (time_ns, HeadPose)
+        From when the head rests elsewhere; it moves there in half a second.
+    seed : int
+    """
+
+    def __init__(
+        self, sway: HeadPose = SEATED, places: tuple[tuple[int, HeadPose], ...] = (), seed: int = 0
+    ) -> None:
+        rng = np.random.default_rng(seed)
+        self._sway = sway.as_array()
+        self._hz = rng.uniform(0.03, 0.25, (6, 4))
+        self._phase = rng.uniform(0, 2 * np.pi, (6, 4))
+        self._places = sorted(places, key=lambda p: p[0])
+
+    def at(self, time_ns: int) -> HeadPose:
+        """Give the head's pose at a moment."""
+        waves = np.sin(2 * np.pi * self._hz * (time_ns / 1e9) + self._phase).sum(1) / np.sqrt(2)
+        place = np.zeros(6)
+        for since_ns, pose in self._places:
+            u = float(np.clip((time_ns - since_ns) / 5e8, 0, 1))
+            place = place + (pose.as_array() - place) * u * u * (3 - 2 * u)
+        return HeadPose(*(self._sway * waves + place))
+
+
+class HeadWarp:
+    """Warps a face picture as its head turns and moves; the background stays.
+
+    Parameters
+    ----------
+    size : (int, int)
+        Width and height of the picture, px.
+    points : numpy.ndarray, shape (478, 3)
+        Landmarks in px; z in px too, smaller is nearer.
+    origin_px : (float, float)
+        Between the eyes.
+    px_per_mm : float
+    distance_mm : float
+        Of the neutral head from the camera.
+    """
+
+    def __init__(
+        self,
+        size: tuple[int, int],
+        points: Floats,
+        origin_px: tuple[float, float],
+        px_per_mm: float,
+        distance_mm: float,
+    ) -> None:
+        self._size, self._scale, self._distance = size, px_per_mm, distance_mm
+        self._origin = np.array(origin_px)
+        shape = (size[1] // COARSE + 2, size[0] // COARSE + 2)
+        yy, xx = np.mgrid[: shape[0], : shape[1]] * float(COARSE)
+        self._grid = (np.stack([xx, yy], -1) - self._origin) / px_per_mm
+        self._relief = _relief(points, (xx, yy)) / px_per_mm + PIVOT_MM
+        reach = np.hypot(*((self._grid - (0, 0.1 * REACH_MM[1])) / REACH_MM).transpose(2, 0, 1))
+        self._share = np.clip((1 - reach) * min(REACH_MM) / FADE_MM + 1, 0, 1)
+        self._share = self._share**2 * (3 - 2 * self._share)
+
+    def __call__(self, picture: NDArray[np.uint8], pose: HeadPose) -> NDArray[np.uint8]:
+        """Give the picture with the head at `pose`."""
+        from gazelab.core.opencv import cv2
+
+        source = self._sources(pose)
+        offset = (self._share[..., None] * (source - self._grid) * self._scale).astype(np.float32)
+        width, height = self._size
+        full = cv2.resize(offset, None, fx=COARSE, fy=COARSE, interpolation=cv2.INTER_LINEAR)
+        # resize puts coarse cell i at COARSE * (i + 0.5) - 0.5; ours are at COARSE * i
+        shift = COARSE // 2
+        maps = full[shift : shift + height, shift : shift + width]
+        x = maps[..., 0] + np.arange(width, dtype=np.float32)
+        y = maps[..., 1] + np.arange(height, dtype=np.float32)[:, None]
+        out: NDArray[np.uint8] = cv2.remap(picture, x, y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+        return out
+
+    def _sources(self, pose: HeadPose) -> Floats:
+        """For each coarse cell (mm from the origin): where in the neutral picture it comes from."""
+        turn = pose.rotation()
+        nearer = self._distance / (self._distance + pose.z_mm)
+        target = self._grid / nearer - (pose.x_mm, pose.y_mm)
+        back = np.linalg.inv(turn[:2, :2])
+        # Depth is counted toward the camera; at rest a point at depth d lies at its own (x, y).
+        depth = self._relief
+        found: Floats = self._grid
+        for _ in range(2):
+            found = (target + turn[:2, 2] * depth[..., None]) @ back.T
+            depth = self._depth_at(found)
+        return found
+
+    def _depth_at(self, places: Floats) -> Floats:
+        from gazelab.core.opencv import cv2
+
+        cells = ((places * self._scale + self._origin) / COARSE).astype(np.float32)
+        out: Floats = cv2.remap(
+            self._relief.astype(np.float32),
+            np.ascontiguousarray(cells[..., 0]),
+            np.ascontiguousarray(cells[..., 1]),
+            cv2.INTER_LINEAR,
+            borderMode=cv2.BORDER_REPLICATE,
+        ).astype(np.float64)
+        return out
+
+
+def _relief(points: Floats, grid: tuple[Floats, Floats]) -> Floats:
+    """How far each cell stands out toward the camera from the plane of the eyes, px, smoothed."""
+    from scipy.interpolate import griddata
+
+    from gazelab.core.opencv import cv2
+
+    place, out = points[:, :2], -points[:, 2]
+    eyes = out[[33, 133, 263, 362]].mean()
+    near = griddata(place, out, grid, method="nearest")
+    inside = griddata(place, out, grid, method="linear")
+    relief = np.where(np.isfinite(inside), inside, near) - eyes
+    smooth: Floats = cv2.GaussianBlur(relief, (0, 0), 0.8)
+    return smooth
