@@ -112,16 +112,25 @@ def read_file(path: Path, max_bytes: int) -> bytes:
         ) from fault
 
 
-def write_fault(fault: Exception, where: Path) -> SessionError:
-    """Say what a failed write means to the person who records."""
+RECORDING_STOPPED = "recording has stopped, and what was recorded until then is kept"
+
+
+def write_fault(fault: Exception, where: Path, meaning: str = RECORDING_STOPPED) -> SessionError:
+    """Say what a failed write means to the person who records.
+
+    Parameters
+    ----------
+    fault : Exception
+    where : Path
+    meaning : str
+        What follows from it, for the sentence's second half.
+    """
     if isinstance(fault, OSError) and fault.errno in _FULL:
         return SessionError(
-            "the disk is full; recording has stopped, and what was recorded until then is kept.",
-            where=where,
-            todo="Free space on that disk, then start a new session.",
+            f"the disk is full; {meaning}.", where=where, todo="Free space on that disk, then try again."
         )
     return SessionError(
-        f"cannot be written ({fault}); recording has stopped, and what was recorded until then is kept.",
+        f"cannot be written ({fault}); {meaning}.",
         where=where,
-        todo="Check the disk and the folder's permissions, then start a new session.",
+        todo="Check the disk and the folder's permissions, then try again.",
     )

@@ -42,7 +42,7 @@ def copy_profile(profile: Path, into: Path) -> str:
             with AppendFile(folder / name) as copy:
                 copy.append(content)
     except OSError as fault:
-        raise write_fault(fault, into) from fault
+        raise write_fault(fault, into, "the profile was not copied") from fault
     return f"{into.name}/{folder.name}"
 
 

@@ -121,14 +121,14 @@ class SessionWriter:
                 todo="Choose another id.",
             ) from fault
         except OSError as fault:
-            raise write_fault(fault, path) from fault
+            raise write_fault(fault, path, "no session was started") from fault
         try:
             return cls(
                 path, header, clock=clock, utc_clock=utc_clock, flush_s=flush_s, queue_bytes=queue_bytes
             )
         except OSError as fault:
             shutil.rmtree(path, ignore_errors=True)
-            raise write_fault(fault, path) from fault
+            raise write_fault(fault, path, "no session was started") from fault
 
     @property
     def session_id(self) -> str:
@@ -201,7 +201,7 @@ class SessionWriter:
             if not file.exists():
                 replace_file(file, encode_png(picture.rgb))
         except OSError as fault:
-            raise write_fault(fault, file) from fault
+            raise write_fault(fault, file, "the picture was not stored") from fault
         return file.name
 
     def calibration(self, profile_folder: Path | str) -> str:

@@ -1,0 +1,159 @@
+"""The sessions of a data folder: list them, open one, delete one whole."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from gazelab.core.errors import SessionError
+from gazelab.sessions.names import session_path
+from gazelab.sessions.reader import Session
+from gazelab.sessions.schema import Summary
+
+
+@dataclass(frozen=True, slots=True)
+class SessionLine:
+    """What a list says of one session.
+
+    Attributes
+    ----------
+    session_id : str
+    path : Path
+    started_utc : str
+        ISO 8601; "" if unknown.
+    duration_s : float or None
+        From the first to the last sample.
+    participant, source : str
+    n_trials, n_samples : int
+    data_loss : float or None
+        Share of samples without gaze, 0..1; None without samples.
+    closed : bool
+        False if the recording was cut off, or still runs.
+    problem : str
+        Why it cannot be read, or the fault that stopped it; "" if all is well.
+    """
+
+    session_id: str
+    path: Path
+    started_utc: str = ""
+    duration_s: float | None = None
+    participant: str = ""
+    source: str = ""
+    n_trials: int = 0
+    n_samples: int = 0
+    data_loss: float | None = None
+    closed: bool = False
+    problem: str = ""
+
+
+def list_sessions(root: Path | str) -> list[SessionLine]:
+    """List the sessions of a data root by id; a broken one is listed with what is wrong with it.
+
+    A session that was closed is listed by its session.json alone; another one's samples are read.
+
+    Parameters
+    ----------
+    root : path
+        The data root; without a sessions folder there are none.
+    """
+    return [_line(folder) for folder in _session_folders(Path(root) / "sessions")]
+
+
+def open_session(root: Path | str, session_id: str) -> Session:
+    """Open a session of a data root by its id.
+
+    Raises
+    ------
+    SessionError
+        A bad id, no such session, or a broken session.json.
+    """
+    return Session.open(session_path(Path(root), session_id))
+
+
+def delete_session(root: Path | str, session_id: str) -> Path:
+    """Delete a session whole, without asking; give the folder that is gone.
+
+    Links are refused or removed, never followed.
+
+    Raises
+    ------
+    SessionError
+        A bad id, no such folder, a link, a folder that is no session, or something of it cannot be deleted.
+    """
+    path = session_path(Path(root), session_id)
+    if path.is_symlink():
+        raise SessionError("a link, not a session.", where=path, todo="Delete the link by hand.")
+    if not path.is_dir():
+        raise SessionError(
+            "there is no such session.", where=path, todo="List the sessions with: gazelab sessions list"
+        )
+    if not _is_session(path):
+        raise SessionError(
+            "not a session (neither session.json nor gaze.bin is in it): nothing was deleted.",
+            where=path,
+            todo="Delete the folder by hand if it is not needed.",
+        )
+    try:
+        for part in path.iterdir():
+            if part.name == "session.json":
+                continue
+            if part.is_dir() and not part.is_symlink():
+                shutil.rmtree(part)
+            else:
+                part.unlink()
+        # Last, so that a deletion that was interrupted can be done again.
+        (path / "session.json").unlink(missing_ok=True)
+        path.rmdir()
+    except OSError as fault:
+        raise SessionError(
+            f"could not be deleted whole ({fault.strerror}: {fault.filename}).",
+            where=path,
+            todo="Close the programs that use it and delete it again.",
+        ) from fault
+    return path
+
+
+def _session_folders(folder: Path) -> Iterator[Path]:
+    if folder.is_dir():
+        for path in sorted(folder.iterdir()):
+            if path.is_dir() and not path.is_symlink() and _is_session(path):
+                yield path
+
+
+def _is_session(path: Path) -> bool:
+    return any((path / name).is_file() for name in ("session.json", "gaze.bin"))
+
+
+def _line(path: Path) -> SessionLine:
+    try:
+        session = Session.open(path)
+        header = session.header
+        n_samples, summary = _figures(session)
+    except SessionError as fault:
+        return SessionLine(path.name, path, problem=str(fault))
+    span = (summary.first_ns, summary.last_ns)
+    return SessionLine(
+        path.name,
+        path,
+        started_utc="" if header.started is None else header.started.utc.isoformat(timespec="seconds"),
+        duration_s=None if span[0] is None or span[1] is None else (span[1] - span[0]) / 1e9,
+        participant=header.participant,
+        source=header.source.name,
+        n_trials=summary.n_trials,
+        n_samples=n_samples,
+        data_loss=1 - summary.n_valid / n_samples if n_samples else None,
+        closed=header.closed,
+        problem=header.fault,
+    )
+
+
+def _figures(session: Session) -> tuple[int, Summary]:
+    header = session.header
+    if header.closed and header.summary is not None and "gaze" in header.totals:
+        return header.totals["gaze"].n_out, header.summary
+    gaze = session.gaze()
+    times = gaze["time_ns"]
+    first, last = (int(times.min()), int(times.max())) if len(gaze) else (None, None)
+    return len(gaze), Summary(len(session.trials()), int(gaze["valid"].sum()), first, last)

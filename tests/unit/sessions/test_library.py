@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from gazelab.core.errors import SessionError
+from gazelab.sessions.library import delete_session, list_sessions, open_session
+from gazelab.sessions.writer import SessionWriter
+
+from .conftest import gaze_rows, stimulus_on
+
+S = 1_000_000_000
+
+
+def record(root, session_id, header, n_lost=1):
+    with SessionWriter.create(root, session_id, header, utc_clock=lambda: 1_790_000_000 * S) as writer:
+        writer.marker(stimulus_on(0))
+        rows = gaze_rows(np.arange(4) * S)
+        rows["valid"][:n_lost] = False
+        writer.gaze(rows)
+    return writer.path
+
+
+def test_a_list_says_what_was_recorded(tmp_path, header):
+    record(tmp_path, "b", header)
+    record(tmp_path, "a", replace(header, participant="p2"), n_lost=0)
+    first, second = list_sessions(tmp_path)
+    assert (first.session_id, second.session_id) == ("a", "b")
+    assert (first.participant, second.participant) == ("p2", "007")
+    assert second.started_utc == "2026-09-21T14:13:20+00:00"
+    assert (second.source, second.n_trials, second.n_samples) == ("synthetic", 1, 4)
+    assert (second.duration_s, second.data_loss, second.closed, second.problem) == (3.0, 0.25, True, "")
+    assert first.data_loss == 0.0
+
+
+def test_a_session_that_was_cut_off_is_listed_by_its_samples(tmp_path, header):
+    path = record(tmp_path, "cut", header)
+    text = (path / "session.json").read_text("utf-8").replace('"closed": true', '"closed": false')
+    (path / "session.json").write_text(text)
+    (line,) = list_sessions(tmp_path)
+    assert (line.closed, line.n_samples, line.n_trials, line.duration_s) == (False, 4, 1, 3.0)
+    assert line.data_loss == 0.25
+
+
+def test_a_broken_session_is_listed_with_its_problem(tmp_path, header):
+    path = record(tmp_path, "broken", header)
+    record(tmp_path, "sound", header)
+    (path / "session.json").write_text("{")
+    lines = list_sessions(tmp_path)
+    assert [line.session_id for line in lines] == ["broken", "sound"]
+    assert "broken" in lines[0].problem
+    assert lines[1].problem == ""
+
+
+def test_an_empty_session_is_listed(tmp_path, header):
+    with SessionWriter.create(tmp_path, "s1", header):
+        pass
+    (line,) = list_sessions(tmp_path)
+    assert (line.n_samples, line.duration_s, line.data_loss) == (0, None, None)
+
+
+def test_without_a_folder_there_are_no_sessions(tmp_path):
+    assert list_sessions(tmp_path / "none") == []
+
+
+def test_other_things_in_the_folder_are_not_listed(tmp_path, header):
+    path = record(tmp_path, "s1", header)
+    (path.parent / "README.md").write_text("x")
+    (path.parent / "pictures").mkdir()
+    (path.parent / "link").symlink_to(path)
+    assert [line.session_id for line in list_sessions(tmp_path)] == ["s1"]
+
+
+def test_a_session_is_opened_by_its_id(tmp_path, header):
+    record(tmp_path, "s1", header)
+    assert len(open_session(tmp_path, "s1").gaze()) == 4
+    with pytest.raises(SessionError, match="no session"):
+        open_session(tmp_path, "s2")
+
+
+def test_a_session_is_deleted_whole(tmp_path, header):
+    path = record(tmp_path, "s1", header)
+    other = record(tmp_path, "s2", header)
+    (path / "derived").mkdir()
+    (path / "derived" / "more.json").write_text("{}")
+    assert delete_session(tmp_path, "s1") == path
+    assert not path.exists()
+    assert other.exists()
+    with pytest.raises(SessionError, match="no such session"):
+        delete_session(tmp_path, "s1")
+
+
+@pytest.mark.parametrize("broken", ["session.json", "gaze.bin"])
+def test_a_broken_session_can_be_deleted(tmp_path, header, broken):
+    path = record(tmp_path, "s1", header)
+    (path / broken).unlink()
+    delete_session(tmp_path, "s1")
+    assert not path.exists()
+
+
+def test_a_deletion_that_failed_can_be_done_again(tmp_path, header, monkeypatch):
+    path = record(tmp_path, "s1", header)
+    (path / "derived").mkdir()
+
+    def refuse(folder):
+        raise PermissionError(13, "in use", str(folder))
+
+    with monkeypatch.context() as patch:
+        patch.setattr("gazelab.sessions.library.shutil.rmtree", refuse)
+        with pytest.raises(SessionError, match=r"could not be deleted whole \(in use.*delete it again"):
+            delete_session(tmp_path, "s1")
+    delete_session(tmp_path, "s1")
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("bad", ["..", ".", "", "../other", "/tmp", "a/b", "a\\b"])
+def test_R12_nothing_outside_the_sessions_is_deleted(tmp_path, header, bad):
+    record(tmp_path, "s1", header)
+    with pytest.raises(SessionError, match="cannot name a session"):
+        delete_session(tmp_path, bad)
+    assert (tmp_path / "sessions" / "s1").exists()
+
+
+def test_a_folder_that_is_no_session_is_not_deleted(tmp_path):
+    folder = tmp_path / "sessions" / "thesis"
+    folder.mkdir(parents=True)
+    (folder / "chapter1.tex").write_text("x")
+    with pytest.raises(SessionError, match="nothing was deleted"):
+        delete_session(tmp_path, "thesis")
+    assert (folder / "chapter1.tex").exists()
+    (tmp_path / "sessions" / "file").write_text("x")
+    with pytest.raises(SessionError, match="no such session"):
+        delete_session(tmp_path, "file")
+
+
+def test_links_are_never_followed(tmp_path, header):
+    path = record(tmp_path, "s1", header)
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    (precious / "session.json").write_text("{}")
+    (precious / "data").write_text("x")
+    (tmp_path / "sessions" / "link").symlink_to(precious)
+    with pytest.raises(SessionError, match="a link"):
+        delete_session(tmp_path, "link")
+    (path / "stimuli").symlink_to(precious)
+    (path / "note").symlink_to(precious / "data")
+    delete_session(tmp_path, "s1")
+    assert not path.exists()
+    assert (precious / "data").read_text() == "x"
+    assert (precious / "session.json").exists()
