@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -86,14 +87,19 @@ class ParquetPicture:
         ChartError
             The row holds no picture.
         """
-        from pyarrow import parquet
-
-        column = parquet.ParquetFile(self.path).read_row_group(self.row_group, columns=["image"])["image"]
-        value = column[self.row].as_py()
+        value = _image_column(self.path, self.row_group)[self.row].as_py()
         data = value.get("bytes") if isinstance(value, dict) else value
         if not isinstance(data, bytes):
             raise ChartError(f"row {self.row} holds no picture.", where=self.path)
         return data
+
+
+@lru_cache(maxsize=1)
+def _image_column(path: Path, row_group: int) -> Any:
+    """Pictures of one row group; the last one is kept, since charts are mostly read in order."""
+    from pyarrow import parquet
+
+    return parquet.ParquetFile(path).read_row_group(row_group, columns=["image"])["image"]
 
 
 def _read_questions(split: Path, path: Path, kind: str, errata: Errata) -> Iterator[ChartItem]:
