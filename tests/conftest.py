@@ -30,8 +30,12 @@ settings.register_profile("gazelab", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, database=None, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "gazelab")
 
+ROOT = Path(__file__).resolve().parents[1]
+SHARED = ROOT.parent / "shared"
 THREAD_GRACE_S = 2.0
-SHARED = Path(__file__).resolve().parents[2] / "shared"
+
+# A process that a test starts finds this checkout, too.
+os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
 
 _reached_out: list[str] = []
 
