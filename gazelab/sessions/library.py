@@ -1,14 +1,15 @@
-"""The sessions of a data folder: list them, open one, delete one whole."""
+"""The sessions of a data folder: list them, describe one, delete one whole."""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from gazelab.core.errors import SessionError
-from gazelab.sessions.names import session_path
+from gazelab.sessions.names import check_session_id
 from gazelab.sessions.reader import Session
 from gazelab.sessions.schema import Summary
 
@@ -47,6 +48,61 @@ class SessionLine:
     closed: bool = False
     problem: str = ""
 
+    def to_json(self) -> dict[str, Any]:
+        """Give the fields as JSON-ready values."""
+        return {**asdict(self), "path": str(self.path)}
+
+    def line(self) -> str:
+        """Give one line of text for a list."""
+        duration = "?" if self.duration_s is None else f"{self.duration_s:.1f} s"
+        loss = "" if self.data_loss is None else f", {self.data_loss:.1%} lost"
+        facts = f"{self.n_trials} trials, {self.n_samples} samples{loss}"
+        remark = self.problem or ("" if self.closed else "cut off, or still recording")
+        head = f"{self.session_id}  {self.participant or '?'}  {self.source or '?'}  {duration}  {facts}"
+        return f"{head}  ({remark})" if remark else head
+
+
+@dataclass(frozen=True, slots=True)
+class SessionDetails:
+    """What is told of one session: its line, its trials, and what was repaired or is odd."""
+
+    summary: SessionLine
+    screen: dict[str, Any]
+    calibrated: bool
+    for_dataset: bool
+    trials: tuple[dict[str, Any], ...]
+    report: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the fields as JSON-ready values."""
+        return {
+            **self.summary.to_json(),
+            "screen": self.screen,
+            "calibrated": self.calibrated,
+            "for_dataset": self.for_dataset,
+            "trials": list(self.trials),
+            "report": list(self.report),
+        }
+
+    def text(self) -> str:
+        """Give lines of text."""
+        s = self.screen
+        lines = [
+            self.summary.line(),
+            f"started {self.summary.started_utc or '?'}, {'' if self.calibrated else 'not '}calibrated"
+            + ("" if self.for_dataset else ", not for datasets"),
+            f"screen {s['name']}: {s['width_px']} x {s['height_px']} px,"
+            f" {s['width_mm']} x {s['height_mm']} mm at {s['distance_mm']} mm",
+        ]
+        for trial in self.trials:
+            cut = "" if trial["complete"] else " (cut off)"
+            lines.append(
+                f"{trial['index'] + 1:3d}. {trial['chart_id']}  {trial['duration_s']:.1f} s{cut}  "
+                f"{trial['question']}  -> {trial['given'] if trial['given'] is not None else 'no answer'}"
+                f" (gold: {trial['answer']})"
+            )
+        return "\n".join(lines + [f"note: {remark}" for remark in self.report])
+
 
 def list_sessions(root: Path | str) -> list[SessionLine]:
     """List the sessions of a data root by id; a broken one is listed with what is wrong with it.
@@ -61,18 +117,40 @@ def list_sessions(root: Path | str) -> list[SessionLine]:
     return [_line(folder) for folder in _session_folders(Path(root) / "sessions")]
 
 
-def open_session(root: Path | str, session_id: str) -> Session:
-    """Open a session of a data root by its id.
+def describe(folder: Path | str) -> SessionDetails:
+    """Read a session whole and say what is in it.
 
     Raises
     ------
     SessionError
-        A bad id, no such session, or a broken session.json.
+        No session there, or one whose header or samples cannot be read.
     """
-    return Session.open(session_path(Path(root), session_id))
+    session = Session.open(folder)
+    trials = tuple(
+        {
+            "index": trial.index,
+            "chart_id": trial.chart_id,
+            "question": trial.question,
+            "answer": trial.answer,
+            "given": trial.given,
+            "duration_s": (trial.offset_ns - trial.onset_ns) / 1e9,
+            "complete": trial.complete,
+            "n_focus_lost": trial.n_focus_lost,
+        }
+        for trial in session.trials()
+    )
+    header = session.header
+    return SessionDetails(
+        _line(session.path),
+        header.screen.to_mapping(),
+        header.calibrated,
+        header.for_dataset,
+        trials,
+        tuple(session.report),
+    )
 
 
-def delete_session(root: Path | str, session_id: str) -> Path:
+def delete_session(folder: Path | str) -> Path:
     """Delete a session whole, without asking; give the folder that is gone.
 
     Links are refused or removed, never followed.
@@ -80,9 +158,11 @@ def delete_session(root: Path | str, session_id: str) -> Path:
     Raises
     ------
     SessionError
-        A bad id, no such folder, a link, a folder that is no session, or something of it cannot be deleted.
+        No such folder, a name that no session has, a link, a folder that is no session, or something of it
+        cannot be deleted.
     """
-    path = session_path(Path(root), session_id)
+    path = Path(folder)
+    check_session_id(path.name)
     if path.is_symlink():
         raise SessionError("a link, not a session.", where=path, todo="Delete the link by hand.")
     if not path.is_dir():

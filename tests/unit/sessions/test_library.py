@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from gazelab.core.errors import SessionError
-from gazelab.sessions.library import delete_session, list_sessions, open_session
+from gazelab.sessions.library import delete_session, describe, list_sessions
 from gazelab.sessions.writer import SessionWriter
 
 from .conftest import gaze_rows, stimulus_on
@@ -73,11 +74,30 @@ def test_other_things_in_the_folder_are_not_listed(tmp_path, header):
     assert [line.session_id for line in list_sessions(tmp_path)] == ["s1"]
 
 
-def test_a_session_is_opened_by_its_id(tmp_path, header):
-    record(tmp_path, "s1", header)
-    assert len(open_session(tmp_path, "s1").gaze()) == 4
+def test_a_line_and_its_json_say_the_same(tmp_path, header):
+    path = record(tmp_path, "s1", header)
+    (line,) = list_sessions(tmp_path)
+    assert line.line() == "s1  007  synthetic  3.0 s  1 trials, 4 samples, 25.0% lost"
+    assert json.loads(json.dumps(line.to_json()))["path"] == str(path)
+    (path / "session.json").write_text("{")
+    assert "broken" in list_sessions(tmp_path)[0].line()
+
+
+def test_a_description_tells_the_trials_and_what_is_odd(tmp_path, header):
+    path = record(tmp_path, "s1", header)
+    with (path / "gaze.bin").open("ab") as file:
+        file.write(b"torn")
+    shown = describe(path)
+    assert json.loads(json.dumps(shown.to_json()))["trials"][0]["chart_id"] == "chart0"
+    assert shown.report == ("gaze: torn tail of 4 bytes cut",)
+    text = shown.text()
+    assert "laptop: 1920 x 1080 px, 344.0 x 194.0 mm at 600.0 mm" in text
+    assert "not calibrated" in text
+    assert "chart0" in text
+    assert "(cut off)  Which bar is tallest?  -> no answer (gold: red)" in text
+    assert text.endswith("note: gaze: torn tail of 4 bytes cut")
     with pytest.raises(SessionError, match="no session"):
-        open_session(tmp_path, "s2")
+        describe(tmp_path / "none")
 
 
 def test_a_session_is_deleted_whole(tmp_path, header):
@@ -85,18 +105,18 @@ def test_a_session_is_deleted_whole(tmp_path, header):
     other = record(tmp_path, "s2", header)
     (path / "derived").mkdir()
     (path / "derived" / "more.json").write_text("{}")
-    assert delete_session(tmp_path, "s1") == path
+    assert delete_session(tmp_path / "sessions" / "s1") == path
     assert not path.exists()
     assert other.exists()
     with pytest.raises(SessionError, match="no such session"):
-        delete_session(tmp_path, "s1")
+        delete_session(tmp_path / "sessions" / "s1")
 
 
 @pytest.mark.parametrize("broken", ["session.json", "gaze.bin"])
 def test_a_broken_session_can_be_deleted(tmp_path, header, broken):
     path = record(tmp_path, "s1", header)
     (path / broken).unlink()
-    delete_session(tmp_path, "s1")
+    delete_session(tmp_path / "sessions" / "s1")
     assert not path.exists()
 
 
@@ -110,17 +130,18 @@ def test_a_deletion_that_failed_can_be_done_again(tmp_path, header, monkeypatch)
     with monkeypatch.context() as patch:
         patch.setattr("gazelab.sessions.library.shutil.rmtree", refuse)
         with pytest.raises(SessionError, match=r"could not be deleted whole \(in use.*delete it again"):
-            delete_session(tmp_path, "s1")
-    delete_session(tmp_path, "s1")
+            delete_session(tmp_path / "sessions" / "s1")
+    delete_session(tmp_path / "sessions" / "s1")
     assert not path.exists()
 
 
-@pytest.mark.parametrize("bad", ["..", ".", "", "../other", "/tmp", "a/b", "a\\b"])
-def test_R12_nothing_outside_the_sessions_is_deleted(tmp_path, header, bad):
-    record(tmp_path, "s1", header)
-    with pytest.raises(SessionError, match="cannot name a session"):
-        delete_session(tmp_path, bad)
-    assert (tmp_path / "sessions" / "s1").exists()
+@pytest.mark.parametrize("bad", ["..", ".", "", "../..", "/", "s1/..", "a b", "a\\b"])
+def test_R12_nothing_but_a_session_is_deleted(tmp_path, header, bad):
+    path = record(tmp_path, "s1", header)
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(SessionError):
+        delete_session(path.parent / bad)
+    assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_a_folder_that_is_no_session_is_not_deleted(tmp_path):
@@ -128,11 +149,11 @@ def test_a_folder_that_is_no_session_is_not_deleted(tmp_path):
     folder.mkdir(parents=True)
     (folder / "chapter1.tex").write_text("x")
     with pytest.raises(SessionError, match="nothing was deleted"):
-        delete_session(tmp_path, "thesis")
+        delete_session(tmp_path / "sessions" / "thesis")
     assert (folder / "chapter1.tex").exists()
     (tmp_path / "sessions" / "file").write_text("x")
     with pytest.raises(SessionError, match="no such session"):
-        delete_session(tmp_path, "file")
+        delete_session(tmp_path / "sessions" / "file")
 
 
 def test_links_are_never_followed(tmp_path, header):
@@ -143,10 +164,10 @@ def test_links_are_never_followed(tmp_path, header):
     (precious / "data").write_text("x")
     (tmp_path / "sessions" / "link").symlink_to(precious)
     with pytest.raises(SessionError, match="a link"):
-        delete_session(tmp_path, "link")
+        delete_session(tmp_path / "sessions" / "link")
     (path / "stimuli").symlink_to(precious)
     (path / "note").symlink_to(precious / "data")
-    delete_session(tmp_path, "s1")
+    delete_session(tmp_path / "sessions" / "s1")
     assert not path.exists()
     assert (precious / "data").read_text() == "x"
     assert (precious / "session.json").exists()
