@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gazelab.core.gaze import PATCH_COLS, PATCH_ROWS, empty_features
+from gazelab.processing.head import head_place_mm, head_turn
 
 FEATURE_VERSION = "1"
 """Changes whenever the same frame gives other numbers: a calibration fits one version only."""
@@ -63,12 +64,13 @@ def eye_features(
     rgb : numpy.ndarray, shape (height, width, 3), uint8
         The frame.
     landmarks_px : numpy.ndarray, shape (478, 2 or 3), or None
-        Points of the face in camera px (upper-left corner of the upper-left pixel = 0, 0).
+        Points of the face in camera px (upper-left corner of the upper-left pixel = 0, 0); without z there
+        is no head turn.
     blendshapes : mapping of str to float
         MediaPipe's scores by name, 0..1; missing ones become NaN.
     pose_matrix : numpy.ndarray, shape (4, 4), or None
-        MediaPipe's facial transformation: from the canonical face (cm) to the camera (x right, y up, z toward
-        the viewer).
+        MediaPipe's facial transformation, for the head's place only: from the canonical face (cm) to the
+        camera (x right, y up, z toward the viewer).
     frame_index, time_ns : int
         The frame's own.
     n_faces : int
@@ -95,8 +97,10 @@ def eye_features(
         row["eye_width_px"][eye] = width
         row["iris_px"][eye] = _iris_diameter(points, eye)
     row["look"] = [blendshapes.get(name, np.nan) for name in LOOK_SCORES]
+    if landmarks_px.shape[1] == 3:
+        row["yaw_deg"], row["pitch_deg"], row["roll_deg"] = head_turn(landmarks_px)
     if pose_matrix is not None:
-        row["yaw_deg"], row["pitch_deg"], row["roll_deg"], row["head_mm"] = head_pose(pose_matrix)
+        row["head_mm"] = head_place_mm(pose_matrix)
     row["valid"] = True
     return row
 
@@ -166,28 +170,6 @@ def eye_patch(rgb: NDArray[np.uint8], centre: Floats, along: Floats, width: floa
         borderMode=cv2.BORDER_REPLICATE,
     )
     return patch
-
-
-def head_pose(pose_matrix: NDArray[np.floating]) -> tuple[float, float, float, Floats]:
-    """Read angles and place of the head from MediaPipe's facial transformation.
-
-    The matrix is a fit of a rigid face to points of the skull (nose bridge, temples, cheeks), not of lids or
-    irises. Its distances assume a camera of 63 degrees vertical field of view: compare them with each other,
-    not with a ruler.
-
-    Returns
-    -------
-    yaw_deg, pitch_deg, roll_deg : float
-        + to the subject's left, + up, + clockwise as the camera sees it.
-    head_mm : numpy.ndarray, shape (3,)
-        +x picture right, +y down, +z away from the camera.
-    """
-    matrix = np.asarray(pose_matrix, np.float64)
-    turn = matrix[:3, :3] / np.linalg.norm(matrix[:3, :3], axis=0)
-    yaw = np.degrees(np.arctan2(turn[0, 2], turn[2, 2]))
-    pitch = np.degrees(np.arcsin(np.clip(turn[1, 2], -1, 1)))
-    roll = -np.degrees(np.arctan2(turn[1, 0], turn[1, 1]))
-    return float(yaw), float(pitch), float(roll), matrix[:3, 3] * (10.0, -10.0, -10.0)
 
 
 def _usable(landmarks_px: NDArray[np.floating], width_px: int, height_px: int) -> bool:
