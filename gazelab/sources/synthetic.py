@@ -193,7 +193,7 @@ class SyntheticParticipant:
         closure = self.script.lid_closure(time_ns)
         pose = self.head.at(time_ns)
         eyes_deg = self._eye_turns(x_px, y_px, pose) + rng.normal(0, self._jitter_deg, 2)
-        picture = self._face.render(eyes_deg, closure, pose)
+        picture = self._face.render(eyes_deg, (closure, closure), pose)
         if self._has_noise:
             top, left = rng.integers(0, 32, 2)
             height, width = picture.shape[:2]

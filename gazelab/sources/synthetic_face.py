@@ -69,15 +69,17 @@ class SyntheticFace:
         self.eyes_mm = (np.array(corners) - self.origin_px) / self.px_per_mm
         """Eye centres off the midpoint between them, (2, 2): picture right, down; in the order of `EYES`."""
 
-    def render(self, eyes_deg: NDArray[np.float64], closure: float, pose: HeadPose) -> NDArray[np.uint8]:
+    def render(
+        self, eyes_deg: NDArray[np.float64], closure: tuple[float, float], pose: HeadPose
+    ) -> NDArray[np.uint8]:
         """Give a frame.
 
         Parameters
         ----------
         eyes_deg : numpy.ndarray, shape (2, 2)
             Each eye's turn in the head: + to the picture's right, + down.
-        closure : float
-            Lids: 0 open … 1 shut.
+        closure : (float, float)
+            Each eye's lids: 0 open … 1 shut.
         pose : HeadPose
 
         Returns
@@ -85,6 +87,6 @@ class SyntheticFace:
         numpy.ndarray, shape (height, width, 3), uint8
         """
         picture = self._base.copy()
-        for painter, (right_deg, down_deg) in zip(self._eyes, eyes_deg, strict=True):
-            painter.paint(picture, float(right_deg), float(down_deg), closure)
+        for painter, (right_deg, down_deg), shut in zip(self._eyes, eyes_deg, closure, strict=True):
+            painter.paint(picture, float(right_deg), float(down_deg), shut)
         return self._warp(picture, pose)
