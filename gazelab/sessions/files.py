@@ -6,6 +6,7 @@ import contextlib
 import errno
 import os
 import stat
+import threading
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -69,7 +70,7 @@ def replace_file(path: Path, data: bytes) -> None:
     OSError
         Nothing has changed then.
     """
-    beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    beside = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.tmp")
     beside.unlink(missing_ok=True)
     try:
         with AppendFile(beside) as file:

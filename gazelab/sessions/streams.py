@@ -167,10 +167,9 @@ class Streams:
             self.markers.note(_gap_line("markers", gap))
 
     def close(self) -> OSError | None:
-        """Close the files and count what still waits as lost; give the first fault of a disk that refuses."""
+        """Close the files; give the first fault of a disk that refuses."""
         first: OSError | None = None
         for stream in (self.gaze, self.features, self.markers):
-            stream.lane.lose(stream.lane.take()[1])
             try:
                 stream.close()
             except OSError as fault:
@@ -178,7 +177,9 @@ class Streams:
         return first
 
     def totals(self) -> dict[str, StreamTotals]:
-        """Count what came of each."""
+        """Count what came of each, once all are closed: what still waits is lost."""
+        for stream in (self.gaze, self.features, self.markers):
+            stream.lane.lose(stream.lane.take()[1])
         return {
             "gaze": self.gaze.totals(),
             "features": self.features.totals(),

@@ -273,20 +273,19 @@ class SessionWriter:
             self._streams.drain()
         except Exception as fault:  # noqa: BLE001  whatever it is, the operator must see it
             self._fail(fault)
-
-    def _fail(self, fault: Exception) -> None:
-        log.error("session %s: writing stopped: %s", self.session_id, fault)
-        self._fault = write_fault(fault, self.path)
-
-    def _finish(self, ended: Anchor) -> None:
-        """Close the files, count what a fault left in the queues as lost, and seal session.json."""
-        if self._fault is not None:
             # A marker may still fit where a block of samples did not.
             with contextlib.suppress(OSError):
                 self._streams.markers.drain(b"")
         refusal = self._streams.close()
         if refusal is not None:
             self._fail(refusal)
+
+    def _fail(self, fault: Exception) -> None:
+        log.error("session %s: writing stopped: %s", self.session_id, fault)
+        self._fault = write_fault(fault, self.path)
+
+    def _finish(self, ended: Anchor) -> None:
+        """Seal session.json: the end, what came of each stream, and the fault if there was one."""
         gaze = self._streams.gaze
         self._header = replace(
             self._header,

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -182,6 +183,50 @@ def test_a_full_disk_is_told_when_a_picture_does_not_fit(tmp_path, header, monke
                 writer.stimulus(picture())
         assert list((writer.path / "stimuli").iterdir()) == []
         assert writer.stimulus(picture()) == f"{picture().sha256}.png"
+
+
+def stall(monkeypatch) -> tuple[threading.Event, threading.Event]:
+    """Let every write wait; give the events "a write waits" and "go on"."""
+    waits, go_on = threading.Event(), threading.Event()
+    append = AppendFile.append
+
+    def slow(self: AppendFile, data: bytes) -> None:
+        waits.set()
+        assert go_on.wait(60)
+        append(self, data)
+
+    monkeypatch.setattr(AppendFile, "append", slow)
+    return waits, go_on
+
+
+def test_a_disk_that_stalls_does_not_hold_up_the_recording_thread(tmp_path, header, monkeypatch):
+    writer = SessionWriter.create(tmp_path, "s1", header)
+    waits, go_on = stall(monkeypatch)
+    writer.gaze(gaze_rows([0]))
+    assert waits.wait(60)
+    # This thread alone could let the write go on: were it held up, the test would end in its timeout.
+    for time_ns in range(1, 1000):
+        writer.gaze(gaze_rows([time_ns]))
+    go_on.set()
+    writer.close()
+    session = Session.open(writer.path)
+    assert session.gaze()["time_ns"].tolist() == list(range(1000))
+    assert session.report == []
+
+
+def test_close_does_not_wait_for_ever_for_a_disk_that_does_not_answer(tmp_path, header, monkeypatch):
+    writer = SessionWriter.create(tmp_path, "s1", header)
+    waits, go_on = stall(monkeypatch)
+    writer.gaze(gaze_rows([0]))
+    assert waits.wait(60)
+    monkeypatch.setattr("gazelab.sessions.writer.CLOSE_S", 0.01)
+    with pytest.raises(SessionError, match="the disk does not answer"):
+        writer.close()
+    go_on.set()
+    writer._thread.join(60)
+    session = Session.open(writer.path)
+    assert session.gaze()["time_ns"].tolist() == [0]
+    assert session.report == ["not closed: the recording was cut off, or still runs"]
 
 
 def test_a_write_that_fails_half_way_leaves_no_trace(tmp_path):
