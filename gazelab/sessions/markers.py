@@ -54,7 +54,7 @@ REQUIRED: dict[MarkerKind, tuple[str, ...]] = {
 stimulus_on: a chart appeared. `chart_id`, `question`, `answer` (gold, or null), `picture_sha256` (a file of
     stimuli/), `placement` (see below), `order` (0-based place in the study).
 stimulus_moved: the chart now lies elsewhere, after a resize. `placement`.
-stimulus_off: it vanished.
+stimulus_off: it vanished. `skipped` true if it was taken off without an answer.
 answer: the participant's answer to the latest chart. `given` (text, or null for none).
 calibration, validation, drift_check: done now; profile and figures as the caller has them.
 pause, resume; focus_lost, focus_back: the study stood still; another window had the keyboard.

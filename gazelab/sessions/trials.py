@@ -34,6 +34,8 @@ class Trial:
         How often another window took the keyboard in the trial.
     complete : bool
         False if the chart's vanishing was never written.
+    skipped : bool
+        Taken off without an answer by the operator or because the study was stopped.
     """
 
     index: int
@@ -48,6 +50,7 @@ class Trial:
     moves: tuple[tuple[int, Placement], ...] = ()
     n_focus_lost: int = 0
     complete: bool = True
+    skipped: bool = False
 
     def placement_at(self, time_ns: int) -> Placement:
         """Where the chart lay at a time within the trial."""
@@ -101,6 +104,7 @@ class _Draft:
     given: str | None = None
     moves: list[tuple[int, Placement]] = field(default_factory=list)
     n_focus_lost: int = 0
+    skipped: bool = False
 
     @classmethod
     def begin(cls, marker: Marker) -> _Draft:
@@ -112,6 +116,7 @@ class _Draft:
         kind, time_ns = marker["kind"], marker["time_ns"]
         if kind == MarkerKind.STIMULUS_OFF and self.offset_ns is None:
             self.offset_ns = time_ns
+            self.skipped = marker.get("skipped") is True
         elif kind == MarkerKind.ANSWER:
             given = marker.get("given")
             self.given = None if given is None else str(given)
@@ -133,6 +138,7 @@ class _Draft:
             moves=tuple(sorted(self.moves, key=lambda move: move[0])),
             n_focus_lost=self.n_focus_lost,
             complete=self.offset_ns is not None,
+            skipped=self.skipped,
             **self.facts,
         )
 

@@ -107,3 +107,16 @@ def test_a_chart_that_says_too_little_is_no_trial_and_takes_its_answer_with_it()
     assert len(problems) == 2
     assert problems[0].startswith("the stimulus_on marker at 20 ns is left out")
     assert problems[1].startswith("the stimulus_moved marker at 31 ns is left out")
+
+
+def test_a_skipped_chart_is_a_skipped_trial():
+    trials, _ = build_trials(
+        as_read(
+            stimulus_on(1, 0),
+            at(2, "stimulus_off", skipped=True, reason="tired"),
+            stimulus_on(3, 1),
+            at(4, "stimulus_off"),
+        ),
+        end_ns=9,
+    )
+    assert [t.skipped for t in trials] == [True, False]
