@@ -29,12 +29,11 @@ def check_collected(
     Finding or None
         Always a refusing one.
     """
-    seen = sum(c.n_seen for c in collected)
-    share = sum(c.n_usable for c in collected) / seen if seen else 0.0
+    share = float(np.mean([c.n_usable / c.n_seen if c.n_seen else 0.0 for c in collected]))
     if share < limits.min_valid_share:
         return Finding(
             Code.FEW_VALID,
-            f"Only {share:.0%} of {seen} samples show open eyes. Check the light, the camera and whether"
+            f"Only {share:.0%} of the samples show open eyes. Check the light, the camera and whether"
             " glasses mirror the screen.",
             True,
         )

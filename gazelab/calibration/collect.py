@@ -204,7 +204,8 @@ def rest(rows: NDArray[np.void]) -> tuple[float, bool]:
     """
     iris = iris_place(rows)
     sd = iris.std(0)
-    noise = np.sqrt((np.diff(iris, axis=0) ** 2).mean(0) / 2)
+    # Of normal noise, by the median: one saccade among the steps must not pass for a noisy camera.
+    noise = np.median(np.abs(np.diff(iris, axis=0)), axis=0) / (0.6745 * np.sqrt(2))
     calm = (sd <= REST_SD) | ((sd <= NOISE_RATIO * noise) & (sd <= REST_SD_NOISY))
     return float(sd.max()), bool(calm.all())
 

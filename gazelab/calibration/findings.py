@@ -48,7 +48,7 @@ class Limits:
     Attributes
     ----------
     min_valid_share : float
-        Usable samples over all targets, 0..1; refused below.
+        Share of usable samples, mean over the targets, 0..1; refused below.
     min_target_share : float
         Targets with data, 0..1, and never fewer than four; refused below.
     min_iris_spread : float

@@ -37,11 +37,11 @@ Floats = NDArray[np.float64]
 MAPPING_VERSION = 1
 
 N_PATCH = PATCH_ROWS * PATCH_COLS
-IRIS_SCALE = 0.08
-"""Eye widths: the iris' motion over 10 degrees or so."""
+IRIS_SCALE = 0.05
+"""Eye widths: the motion of the iris over 7 degrees or so."""
 OPENNESS_SCALE = 0.1
 LOOK_SCALE = 0.3
-HEAD_SCALE_DEG = 10.0
+HEAD_SCALE_DEG = 4.0
 
 MIN_CONTRAST = 2.0
 """Grey levels of standard deviation; a flatter patch shows no eye."""
@@ -90,7 +90,7 @@ class GazeMapping:
     parts : dict of str to Ridge
         By "both", "left", "right"; a part is absent where its eyes gave too few samples.
     left_out_px : dict of int to float
-        By target: offset of the mean gaze when the target is left out of the fit.
+        By target: offset of the median gaze when the target is left out of the fit.
     n_samples, n_dropped : int
         Used for the fit, and dropped from it as outliers.
     """
@@ -281,8 +281,8 @@ def _thin(index: NDArray[np.intp], names: NDArray[np.int64]) -> NDArray[np.intp]
 def _left_out_errors(left_out: Floats, places: Floats, names: NDArray[np.int64]) -> dict[int, float]:
     errors = {}
     for name in np.unique(names).tolist():
-        offset = (left_out - places)[(names == name) & np.isfinite(left_out).all(1)]
-        errors[name] = float(np.hypot(*offset.mean(0))) if len(offset) else float("nan")
+        offset = (left_out - places)[names == name]
+        errors[name] = float(np.hypot(*np.median(offset, axis=0)))
     return errors
 
 

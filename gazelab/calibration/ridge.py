@@ -19,8 +19,9 @@ Floats = NDArray[np.float64]
 PENALTIES = 10.0 ** np.arange(-3.0, 3.01, 0.25)
 """Tried penalties, per sample, for features whose typical variance is about 1."""
 
-DROP_RATIO = 3.0
-"""Samples with a residual over this many medians are dropped before the second fit."""
+DROP_RATIO = 3.5
+"""Samples with a residual over this many medians are dropped before the second fit: about four standard
+deviations of a residual that is normal in x and y."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,7 +81,7 @@ class RidgeFit:
     kept : numpy.ndarray, shape (n,), bool
         Samples that weren't dropped as outliers.
     left_out : numpy.ndarray, shape (n, 2)
-        Prediction of each kept sample with its whole group left out; NaN for a dropped one.
+        Prediction of each sample with its whole group left out; of a dropped one, that of the final ridge.
     """
 
     ridge: Ridge
@@ -89,7 +90,7 @@ class RidgeFit:
 
 
 def fit_robust(features: Floats, targets: Floats, groups: NDArray[np.int64]) -> RidgeFit:
-    """Fit, drop the samples over three median residuals, fit again.
+    """Fit, drop the samples far over the median residual, fit again.
 
     A sample's residual is the one it has when it alone is left out: a wrong label among few samples would
     otherwise be fitted, and a corner target left out as a whole would always look wrong.
@@ -102,19 +103,20 @@ def fit_robust(features: Floats, targets: Floats, groups: NDArray[np.int64]) -> 
     groups : numpy.ndarray, shape (n,)
         Samples of one target share a number.
     """
-    every = np.ones(len(features), bool)
     first = _Dual(features, targets, groups)
     residual = first.single_out()
     kept = residual <= DROP_RATIO * np.median(residual)
     if kept.all() or len(np.unique(groups[kept])) < len(np.unique(groups)) / 2:
-        return _fitted(first, every)
-    return _fitted(_Dual(features[kept], targets[kept], groups[kept]), kept)
+        return _fitted(first, features, np.ones(len(features), bool))
+    return _fitted(_Dual(features[kept], targets[kept], groups[kept]), features, kept)
 
 
-def _fitted(dual: _Dual, kept: NDArray[np.bool_]) -> RidgeFit:
-    left_out = np.full((len(kept), 2), np.nan)
+def _fitted(dual: _Dual, features: Floats, kept: NDArray[np.bool_]) -> RidgeFit:
+    ridge = dual.ridge()
+    left_out = np.empty((len(kept), 2))
     left_out[kept] = dual.targets - dual.group_out(dual.penalty)
-    return RidgeFit(dual.ridge(), kept, left_out)
+    left_out[~kept] = ridge.predict(features[~kept])[0]
+    return RidgeFit(ridge, kept, left_out)
 
 
 class _Dual:

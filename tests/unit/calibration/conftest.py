@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from gazelab.calibration.procedure import RUNNING, CalibrationProcedure
+from gazelab.calibration.result import CalibrationResult
 from gazelab.core.gaze import PATCH_COLS, PATCH_ROWS, empty_features
 from gazelab.core.geometry import Screen
 
@@ -64,7 +65,7 @@ class EyeModel:
     def _patch(self, x_deg: float, y_deg: float, grey: float) -> np.ndarray:
         across = _COLS - (9.5 + 0.125 * x_deg)
         down = _ROWS - (4.5 - 0.125 * y_deg)
-        picture = grey * (1 - 0.7 * np.exp(-(across**2 + down**2) / 8))
+        picture = grey * (1 - 0.7 * np.exp(-(across**2 + down**2) / 16))
         lid = 1.5 - 0.08 * y_deg
         picture *= 1 - 0.4 / (1 + np.exp(2 * (_ROWS - lid)))
         picture += self.rng.normal(0, 2 * self.noise, picture.shape)
@@ -113,7 +114,7 @@ class Participant:
         return procedure
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def screen() -> Screen:
     """A laptop's screen, 38 px a degree."""
     return Screen("laptop", 1920, 1080, 531.0, 299.0, 600.0, "user")
@@ -122,6 +123,12 @@ def screen() -> Screen:
 @pytest.fixture
 def eyes() -> EyeModel:
     return EyeModel()
+
+
+@pytest.fixture(scope="session")
+def good_result(screen: Screen) -> CalibrationResult:
+    """A valid calibration; results are frozen, so all tests may share it."""
+    return Participant(screen).work(CalibrationProcedure(screen, 13)).result()
 
 
 @pytest.fixture

@@ -1,0 +1,319 @@
+"""A calibration on disk: who, which screen, which source, which features, the mapping and how good it was.
+
+One folder per profile, `<root>/calibration/<participant>_<UTC>/`, with `profile.json` and `mapping.npz`. The
+JSON is written last and holds the NPZ's hash: a folder without it is an interrupted write and no profile.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import re
+import zipfile
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gazelab.calibration.mapping import GazeMapping
+from gazelab.calibration.result import CalibrationResult
+from gazelab.calibration.validation import Validation
+from gazelab.core.errors import CalibrationError, ConfigError
+from gazelab.core.geometry import Screen
+
+SCHEMA_VERSION = 1
+JSON_NAME, NPZ_NAME = "profile.json", "mapping.npz"
+
+MAX_CODE = 32
+_CODE = re.compile(rf"[A-Za-z0-9]{{1,{MAX_CODE}}}")
+
+MM_TOLERANCE = 0.05
+"""Relative difference of a screen's width above which it is another screen under the same name."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceBinding:
+    """What the features came from.
+
+    Attributes
+    ----------
+    name, device : str
+        As in the source's own information.
+    feature_version : str
+        Of the code that turned landmarks into features.
+    model_sha256 : str
+        Of the face model's file.
+    """
+
+    name: str
+    device: str
+    feature_version: str
+    model_sha256: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Profile:
+    """A valid calibration, bound to what it was made with.
+
+    Attributes
+    ----------
+    participant : str
+        Code of letters and digits.
+    screen : Screen
+    source : SourceBinding
+    mapping : GazeMapping
+    validation : Validation
+    created_utc : str
+        ISO 8601 with "Z".
+    record : dict
+        What the procedure saw: targets, counts, concerns and the note they were accepted with.
+    """
+
+    participant: str
+    screen: Screen
+    source: SourceBinding
+    mapping: GazeMapping
+    validation: Validation
+    created_utc: str
+    record: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        result: CalibrationResult,
+        participant: str,
+        screen: Screen,
+        source: SourceBinding,
+        created: datetime | None = None,
+    ) -> Profile:
+        """Make a profile of a procedure's result.
+
+        Raises
+        ------
+        CalibrationError
+            The calibration isn't valid, or the participant's code can't be used.
+        """
+        if not result.calibrated or result.mapping is None or result.validation is None:
+            raise CalibrationError(
+                f"the calibration is {result.state.value}, not valid.", todo="Calibrate, or accept it first."
+            )
+        stamp = (created or datetime.now(UTC)).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        code = check_participant(participant)
+        return cls(code, screen, source, result.mapping, result.validation, stamp, result.to_mapping())
+
+
+def check_participant(code: str) -> str:
+    """Let through a code of 1 to 32 ASCII letters and digits, as text: "007" stays "007".
+
+    Raises
+    ------
+    CalibrationError
+        Anything else: it would break paths or turn into a number or a missing value somewhere.
+    """
+    if not _CODE.fullmatch(code):
+        raise CalibrationError(
+            f"{code!r} can't be a participant's code.",
+            todo=f"Use 1 to {MAX_CODE} letters and digits, no blanks, accents or signs.",
+        )
+    return code
+
+
+def save_profile(root: Path, profile: Profile) -> Path:
+    """Write a profile into a new folder under `<root>/calibration/`.
+
+    Parameters
+    ----------
+    root : Path
+        The data root.
+
+    Returns
+    -------
+    Path
+        The profile's folder. An older one is never touched: a second profile within one second gets "-2".
+
+    Raises
+    ------
+    CalibrationError
+        The folder can't be written.
+    """
+    code = check_participant(profile.participant)
+    npz = _npz_bytes(profile.mapping.to_arrays())
+    text = json.dumps(_to_json(profile, npz), indent=2, ensure_ascii=False, allow_nan=False)
+    folder = root / "calibration"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        folder = _claim(folder / f"{code}_{profile.created_utc.replace(':', '-')}")
+        _write(folder / NPZ_NAME, npz)
+        _write(folder / JSON_NAME, text.encode())
+    except OSError as fault:
+        raise CalibrationError(
+            f"the calibration can't be saved ({fault.strerror or fault}).",
+            where=folder,
+            todo="Choose another data folder with --data, or free some space.",
+        ) from fault
+    return folder
+
+
+def load_profile(path: Path) -> Profile:
+    """Read a profile.
+
+    Parameters
+    ----------
+    path : Path
+        The profile's folder, or its `profile.json`.
+
+    Raises
+    ------
+    CalibrationError
+        A file is missing, broken, of another version, or not the one that was saved.
+    """
+    folder = path.parent if path.name == JSON_NAME else path
+    values = _read_json(folder / JSON_NAME)
+    npz_path = folder / NPZ_NAME
+    try:
+        npz = npz_path.read_bytes()
+    except OSError as fault:
+        raise CalibrationError(f"can't be read ({fault.strerror}).", where=npz_path) from fault
+    if hashlib.sha256(npz).hexdigest() != values.get("mapping_sha256"):
+        raise CalibrationError(
+            "this isn't the mapping that was saved with the profile.",
+            where=npz_path,
+            todo="Calibrate again, or restore both files.",
+        )
+    arrays = _read_npz(npz, npz_path)
+    try:
+        return Profile(
+            participant=check_participant(values["participant"]),
+            screen=Screen.from_mapping(values["screen"]),
+            source=SourceBinding(**values["source"]),
+            mapping=GazeMapping.from_arrays(arrays),
+            validation=Validation.from_mapping(values["validation"]),
+            created_utc=str(values["created_utc"]),
+            record=dict(values["record"]),
+        )
+    except (CalibrationError, ConfigError) as fault:
+        raise CalibrationError(fault.what, where=folder / JSON_NAME, todo=fault.todo) from fault
+    except (KeyError, TypeError, ValueError, AttributeError) as fault:
+        raise CalibrationError(f"the profile is broken ({fault!r}).", where=folder / JSON_NAME) from fault
+
+
+def list_profiles(root: Path, participant: str | None = None) -> list[Path]:
+    """Find the folders of complete profiles, newest first; of one participant if named."""
+    found = [p.parent for p in (root / "calibration").glob(f"*/{JSON_NAME}")]
+    mine = [p for p in found if participant is None or p.name.split("_")[0] == participant]
+    return sorted(mine, key=lambda p: p.name.split("_")[-1], reverse=True)
+
+
+def check_fits(profile: Profile, participant: str, screen: Screen, source: SourceBinding) -> None:
+    """Refuse a profile that was made for something else.
+
+    Raises
+    ------
+    CalibrationError
+        Names every difference: participant, screen, source, feature version, face model.
+    """
+    faults = []
+    if profile.participant != participant:
+        faults.append(f"it is of participant {profile.participant}, not {participant}")
+    faults += _screen_faults(profile.screen, screen)
+    ours, theirs = asdict(profile.source), asdict(source)
+    for key, words in _SOURCE_WORDS.items():
+        if ours[key] != theirs[key]:
+            faults.append(f"{words} was {_short(ours[key])}, now it is {_short(theirs[key])}")
+    if faults:
+        name = f"calibration of {profile.created_utc}"
+        raise CalibrationError("; ".join(faults) + ".", where=name, todo="Calibrate again.")
+
+
+_SOURCE_WORDS = {
+    "name": "the source",
+    "device": "the device",
+    "feature_version": "the version of the features",
+    "model_sha256": "the face model",
+}
+
+
+def _short(value: str) -> str:
+    return f"{value[:12]}…" if len(value) == 64 else repr(value)
+
+
+def _screen_faults(was: Screen, now: Screen) -> list[str]:
+    old, new = (f"{s.name}, {s.width_px} x {s.height_px} px" for s in (was, now))
+    if old != new:
+        return [f"it was made on the screen {old}, not on {new}"]
+    change = abs(now.width_mm / was.width_mm - 1)  # NaN where a width is unknown: no objection
+    if change > MM_TOLERANCE:
+        return [f"the screen was {was.width_mm:.0f} mm wide and now is {now.width_mm:.0f} mm"]
+    return []
+
+
+def _to_json(profile: Profile, npz: bytes) -> dict[str, Any]:
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "participant": profile.participant,
+        "created_utc": profile.created_utc,
+        "screen": profile.screen.to_mapping(),
+        "source": asdict(profile.source),
+        "mapping_sha256": hashlib.sha256(npz).hexdigest(),
+        "validation": profile.validation.to_mapping(),
+        "record": profile.record,
+    }
+
+
+def _npz_bytes(arrays: Mapping[str, NDArray[np.generic]]) -> bytes:
+    out = io.BytesIO()
+    np.savez_compressed(out, allow_pickle=False, **arrays)
+    return out.getvalue()
+
+
+def _claim(wanted: Path) -> Path:
+    """Make a new folder of this name, or with a number after it; never one that exists."""
+    for n in range(1, 1000):
+        folder = wanted if n == 1 else wanted.with_name(f"{wanted.name}-{n}")
+        try:
+            folder.mkdir()
+        except FileExistsError:
+            continue
+        return folder
+    raise FileExistsError(f"{wanted} and 998 more exist")
+
+
+def _write(path: Path, data: bytes) -> None:
+    draft = path.with_name(path.name + ".part")
+    with draft.open("xb") as file:
+        file.write(data)
+    draft.replace(path)
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as fault:
+        raise CalibrationError(
+            f"can't be read ({fault.strerror}).", where=path, todo="Choose a profile's folder."
+        ) from fault
+    except ValueError as fault:
+        raise CalibrationError(f"isn't a profile ({fault}).", where=path, todo="Calibrate again.") from fault
+    version = values.get("schema_version") if isinstance(values, dict) else None
+    if version != SCHEMA_VERSION:
+        raise CalibrationError(
+            f"a profile of version {version}; this gazelab reads {SCHEMA_VERSION}.",
+            where=path,
+            todo="Calibrate again.",
+        )
+    return dict(values)
+
+
+def _read_npz(data: bytes, path: Path) -> dict[str, NDArray[np.generic]]:
+    try:
+        with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+            return {name: arrays[name] for name in arrays.files}
+    except (ValueError, OSError, EOFError, AttributeError, TypeError, zipfile.BadZipFile) as fault:
+        raise CalibrationError(
+            f"isn't a mapping that can be read ({fault}).", where=path, todo="Calibrate again."
+        ) from fault

@@ -1,0 +1,176 @@
+import numpy as np
+import pytest
+
+from gazelab.calibration.mapping import MAX_SAMPLES, GazeMapping, fit
+from gazelab.core.errors import CalibrationError
+from gazelab.core.gaze import FEATURE_DTYPE
+
+GRID = [(x, y) for y in (-12, 0, 12) for x in (-20, 0, 20)]
+
+
+def _samples(eyes, screen, places, each=12, **how):
+    rows = np.array([eyes.row(x, y, **how) for x, y in places for _ in range(each)], FEATURE_DTYPE)
+    px = np.repeat(np.stack(screen.to_px(*np.array(places, float).T), -1), each, axis=0)
+    return rows, px, np.repeat(np.arange(len(places)), each)
+
+
+@pytest.fixture
+def mapping(eyes, screen):
+    return fit(*_samples(eyes, screen, GRID), screen)
+
+
+def test_it_finds_gaze_between_the_targets(mapping, eyes, screen):
+    rows, px, _ = _samples(eyes, screen, [(-10, 6), (10, 6), (3, -7)], each=1)
+
+    got = mapping.predict(rows)
+
+    error_deg = screen.angle_deg(got.x_px, got.y_px, *px.T)
+    assert (error_deg < 3.5).all()
+    assert got.valid.all()
+
+
+def test_one_record_gives_one_prediction(mapping, eyes):
+    got = mapping.predict(eyes.row(0, 0))
+    assert got.x_px.shape == got.confidence.shape == got.valid.shape == (1,)
+
+
+def test_shut_lids_and_lost_faces_are_nan_not_a_place(mapping, eyes):
+    rows = np.array([eyes.row(0, 0), eyes.row(0, 0, shut=(True, True)), eyes.row(0, 0)], FEATURE_DTYPE)
+    rows["valid"][2] = False
+
+    got = mapping.predict(rows)
+
+    assert got.valid.tolist() == [True, False, False]
+    for name in ("x_px", "y_px", "left_x_px", "left_y_px", "right_x_px", "right_y_px"):
+        assert np.isfinite(getattr(got, name)).tolist() == [True, False, False]
+    assert got.confidence[1:].tolist() == [0, 0]
+
+
+def test_one_open_eye_is_enough_and_names_are_the_subjects(mapping, eyes, screen):
+    rows = np.array([eyes.row(8, 4, shut=(True, False)), eyes.row(8, 4, shut=(False, True))], FEATURE_DTYPE)
+
+    got = mapping.predict(rows)
+
+    assert np.isnan(got.left_x_px).tolist() == [True, False]
+    assert np.isnan(got.right_x_px).tolist() == [False, True]
+    assert got.valid.all()
+    assert got.x_px[0] == got.right_x_px[0]
+    assert got.x_px[1] == got.left_x_px[1]
+    assert (screen.angle_deg(got.x_px, got.y_px, *screen.to_px(8, 4)) < 4).all()
+
+
+def test_an_eye_without_contrast_is_no_eye(mapping, eyes):
+    row = eyes.row(0, 0)
+    row["patches"][0] = 90
+    got = mapping.predict(row)
+    assert np.isnan(got.left_x_px[0])
+    assert np.isfinite(got.right_x_px[0])
+
+
+def test_G25_gaze_beyond_the_screen_is_not_clamped(eyes, screen):
+    rows, px, names = _samples(eyes, screen, GRID)
+    got = fit(rows, px - (900, 600), names, screen).predict(rows)
+    assert got.valid.all()
+    assert got.x_px.min() < -500
+    assert got.y_px.min() < -100
+
+
+def test_confidence_is_high_on_the_calibration_and_low_far_from_it(mapping, eyes):
+    same = mapping.predict(np.array([eyes.row(x, y) for x, y in GRID], FEATURE_DTYPE)).confidence
+    turned = mapping.predict(np.array([eyes.row(0, 0, yaw_deg=25)], FEATURE_DTYPE)).confidence
+    assert (same > 0.8).all()
+    assert turned[0] < 0.5
+
+
+def test_a_still_head_in_calibration_does_not_make_pose_explode(mapping, eyes, screen):
+    """Gaze and eyes stay; only the pose estimate goes up to 30 degrees away."""
+    rows = np.array([eyes.row(0, 0) for _ in range(7)], FEATURE_DTYPE)
+    rows["yaw_deg"] = np.linspace(-30, 30, 7)
+
+    got = mapping.predict(rows)
+
+    assert np.ptp(got.x_px) < 200
+    assert np.ptp(got.y_px) < 200
+
+
+def test_light_does_not_matter(mapping, eyes, screen):
+    bright, dark = (mapping.predict(eyes.row(6, 3, grey=g)) for g in (230.0, 90.0))
+    assert screen.angle_deg(bright.x_px, bright.y_px, dark.x_px, dark.y_px)[0] < 2
+
+
+def test_G17_a_round_trip_through_npz_predicts_the_same(mapping, eyes, tmp_path):
+    rows = np.array([eyes.row(x, y) for x, y in GRID], FEATURE_DTYPE)
+    np.savez(tmp_path / "m.npz", **mapping.to_arrays())
+    with np.load(tmp_path / "m.npz", allow_pickle=False) as arrays:
+        again = GazeMapping.from_arrays(dict(arrays))
+
+    before, after = mapping.predict(rows), again.predict(rows)
+    for name in ("x_px", "y_px", "left_x_px", "right_y_px", "confidence"):
+        np.testing.assert_allclose(getattr(after, name), getattr(before, name), rtol=0, atol=1e-9)
+    assert again.left_out_px == mapping.left_out_px
+    assert again.parts.keys() == mapping.parts.keys()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("mapping_version", np.array(99), "version 99"),
+        ("both_weights", np.zeros((3, 2)), "don't fit"),
+        ("left_centre", np.full(216, np.nan), "broken"),
+        ("n_samples", np.array(["x"]), "broken"),
+    ],
+)
+def test_G17_broken_arrays_are_refused(mapping, name, value, words):
+    arrays = mapping.to_arrays() | {name: value}
+    with pytest.raises(CalibrationError, match=words):
+        GazeMapping.from_arrays(arrays)
+    del arrays["mapping_version"]
+    with pytest.raises(CalibrationError, match="broken"):
+        GazeMapping.from_arrays(arrays)
+
+
+def test_G15_neither_the_mapping_nor_the_cost_grows_with_the_samples(eyes, screen):
+    rows, px, names = _samples(eyes, screen, GRID, each=10)
+    many = fit(np.tile(rows, 300), np.tile(px, (300, 1)), np.tile(names, 300), screen)
+
+    assert many.n_samples <= MAX_SAMPLES
+    size = sum(a.nbytes for a in many.to_arrays().values())
+    for _ in range(3):
+        many.predict(np.tile(rows, 10))
+    assert sum(a.nbytes for a in many.to_arrays().values()) == size < 4_000_000
+
+
+def test_wrong_labels_do_not_spoil_the_fit(eyes, screen):
+    rng = np.random.default_rng(1)
+    places = list(zip(rng.uniform(-20, 20, 60), rng.uniform(-11, 11, 60), strict=True))
+    rows, px, names = _samples(eyes, screen, places, each=1)
+    wrong = px.copy()
+    wrong[[5, 20, 40]] = wrong[[20, 40, 5]]
+    test_rows, test_px, _ = _samples(eyes, screen, places, each=1)
+
+    got = fit(rows, wrong, names, screen).predict(test_rows)
+
+    assert np.median(np.hypot(got.x_px - test_px[:, 0], got.y_px - test_px[:, 1])) < 40
+
+
+def test_an_eye_that_is_always_shut_gets_no_part(eyes, screen):
+    rows, px, names = _samples(eyes, screen, GRID, shut=(True, False))
+    mapping = fit(rows, px, names, screen)
+
+    assert list(mapping.parts) == ["right"]
+    assert set(mapping.left_out_px) == set(range(9))
+    assert mapping.predict(rows).valid.all()
+
+
+def test_too_few_targets_are_refused(eyes, screen):
+    with pytest.raises(CalibrationError, match="fewer than 4 targets"):
+        fit(*_samples(eyes, screen, GRID[:3]), screen)
+
+
+def test_a_screen_without_millimetres_goes_the_same_way(eyes, screen):
+    from gazelab.core.geometry import Screen
+
+    rows, px, names = _samples(eyes, screen, GRID)
+    a = fit(rows, px, names, screen).predict(rows)
+    b = fit(rows, px, names, Screen("bare", 1920, 1080)).predict(rows)
+    np.testing.assert_array_equal(a.x_px, b.x_px)

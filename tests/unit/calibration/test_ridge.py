@@ -1,0 +1,90 @@
+import numpy as np
+import pytest
+
+from gazelab.calibration.ridge import PENALTIES, fit_robust
+
+
+def _plain_ridge(x, y, penalty):
+    """Textbook primal ridge with a free intercept, penalty per sample."""
+    mean, offset = x.mean(0), y.mean(0)
+    a = x - mean
+    w = np.linalg.solve(a.T @ a + penalty * len(x) * np.eye(x.shape[1]), a.T @ (y - offset))
+    return lambda q: (q - mean) @ w + offset
+
+
+@pytest.fixture
+def data():
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(40, 12))
+    y = x[:, :2] * 100 + 500 + rng.normal(0, 20, (40, 2))
+    return x, y, np.repeat(np.arange(8), 5)
+
+
+def test_the_dual_form_equals_the_plain_ridge(data):
+    x, y, groups = data
+    fitted = fit_robust(x, y, groups)
+    kept = fitted.kept
+    plain = _plain_ridge(x[kept], y[kept], fitted.ridge.penalty)
+
+    np.testing.assert_allclose(fitted.ridge.predict(x)[0], plain(x), rtol=0, atol=1e-8)
+
+
+def test_left_out_predictions_equal_fits_without_the_group(data):
+    x, y, groups = data
+    fitted = fit_robust(x, y, groups)
+    kept, n = fitted.kept, int(fitted.kept.sum())
+
+    for g in range(8):
+        others, own = kept & (groups != g), kept & (groups == g)
+        # The shortcut keeps the total penalty, so per sample it grows as samples go.
+        plain = _plain_ridge(x[others], y[others], fitted.ridge.penalty * n / others.sum())
+        np.testing.assert_allclose(fitted.left_out[own], plain(x[own]), rtol=0, atol=1e-6)
+
+
+def test_the_penalty_is_the_best_on_left_out_groups(data):
+    x, y, groups = data
+    fitted = fit_robust(x, y, groups)
+    x, y, groups = x[fitted.kept], y[fitted.kept], groups[fitted.kept]
+
+    def error(penalty):
+        out = np.empty_like(y)
+        for g in np.unique(groups):
+            rest = groups != g
+            out[~rest] = _plain_ridge(x[rest], y[rest], penalty * len(x) / rest.sum())(x[~rest]) - y[~rest]
+        return np.hypot(*out.T).mean()
+
+    assert fitted.ridge.penalty == PENALTIES[np.argmin([error(p) for p in PENALTIES])]
+
+
+def test_wrong_labels_are_dropped(data):
+    x, y, groups = data
+    wrong = [4, 17, 33]
+    spoiled = y.copy()
+    spoiled[wrong] = 2000, -900
+
+    fitted = fit_robust(x, spoiled, groups)
+
+    assert not fitted.kept[wrong].any()
+    assert fitted.kept.sum() >= 34
+    clean = fit_robust(x, y, groups).ridge.predict(x)[0]
+    assert np.hypot(*(fitted.ridge.predict(x)[0] - clean).T).mean() < 30
+
+
+def test_a_missing_feature_counts_as_its_mean(data):
+    x, y, groups = data
+    ridge = fit_robust(x, y, groups).ridge
+    hole, mean = x[:1].copy(), x[:1].copy()
+    hole[0, 3], mean[0, 3] = np.nan, ridge.centre[3]
+
+    np.testing.assert_allclose(ridge.predict(hole)[0], ridge.predict(mean)[0])
+
+
+def test_trust_falls_with_the_distance_from_the_samples(data):
+    x, y, groups = data
+    ridge = fit_robust(x, y, groups).ridge
+
+    near = ridge.predict(x)[1]
+    far = ridge.predict(ridge.centre + 30 * np.ones((1, 12)))[1]
+
+    assert np.median(near) == 1.0
+    assert far[0] < 0.2
