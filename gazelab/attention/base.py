@@ -57,8 +57,8 @@ class AttentionModel(Protocol):
 
     Attributes
     ----------
-    model_id, revision : str
-        The checkpoint, and its weights' hash or commit.
+    model_id : str
+        The checkpoint.
     about : str
         What a reader should know of it, in one sentence.
     kind : str
@@ -69,11 +69,14 @@ class AttentionModel(Protocol):
     """
 
     model_id: str
-    revision: str
     about: str
     kind: str
     layers: tuple[int, ...]
     n_heads: int
+
+    @property
+    def revision(self) -> str:
+        """The weights' hash or commit."""
 
     def grid(self, picture: Picture) -> PatchGrid:
         """Tell where the patches will lie on a picture."""
@@ -87,8 +90,8 @@ class AttentionModel(Protocol):
     def trace(self, picture: Picture, question: str, max_tokens: int = MAX_TOKENS) -> AttentionTrace:
         """Answer a question and keep the whole look."""
 
-    def note(self, picture: Picture) -> tuple[str, dict[str, str]]:
-        """Tell what a reader must know of the picture's way in, and which software makes it."""
+    def note(self, picture: Picture, question: str) -> tuple[str, dict[str, str]]:
+        """Tell what a reader must know of the picture's and the question's way in, and the software."""
 
 
 def open_model(
@@ -140,7 +143,7 @@ def trace_of(
 ) -> AttentionTrace:
     """Put the steps of a finished `stream` together, so that a live answer need not be run again."""
     grid = model.grid(picture)
-    note, made_with = model.note(picture)
+    note, made_with = model.note(picture, question)
     heads = (len(model.layers), model.n_heads)
     return AttentionTrace(
         model_id=model.model_id,

@@ -29,9 +29,15 @@ def decoder_of(model: Any) -> Any:
     return decoder if hasattr(decoder, "set_attn_implementation") else model
 
 
-def bypasses_interface(decoder: Any) -> bool:
-    """Tell whether a model's attention is known not to go through the attention interface."""
-    return not decoder._can_set_attn_implementation()
+def can_be_tapped(model: Any) -> bool:
+    """Tell whether a model's decoder goes through the attention interface, and knows the sdpa kernel."""
+    decoder = decoder_of(model)
+    return uses_interface(decoder) and bool(getattr(decoder, "_supports_sdpa", True))
+
+
+def uses_interface(decoder: Any) -> bool:
+    """Tell whether a decoder's attention kernel can be chosen."""
+    return bool(decoder._can_set_attn_implementation())
 
 
 def attention_modules(decoder: nn.Module, kind: Kind) -> dict[nn.Module, int]:

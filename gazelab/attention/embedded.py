@@ -73,12 +73,14 @@ class EmbeddedChartReader:
         """Answer a question and keep the whole look."""
         return trace_of(self, picture, question, list(self.stream(picture, question, max_tokens)))
 
-    def note(self, picture: Picture) -> tuple[str, dict[str, str]]:
+    def note(self, picture: Picture, question: str) -> tuple[str, dict[str, str]]:
         """Tell how the picture comes in, and with which software."""
         config = self._reader.network.config
         size = f"{config.picture_width_px} x {config.picture_height_px}"
+        unknown = self._reader.unknown_words(question)
+        words = f" Words that it does not know: {', '.join(unknown)}." if unknown else ""
         return (
-            f"The picture is stretched to {size} px.",
+            f"The picture is stretched to {size} px.{words}",
             {"torch": torch.__version__, "processor": "gazelab.chartreader.preprocess", "input_px": size},
         )
 

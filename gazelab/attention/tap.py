@@ -19,9 +19,10 @@ from gazelab.attention.captured import TapRow, picture_row, stack_layers, whole_
 from gazelab.attention.decoder import (
     Kind,
     attention_modules,
-    bypasses_interface,
+    can_be_tapped,
     chosen_layers,
     decoder_of,
+    uses_interface,
 )
 from gazelab.attention.implementations import RestoredImplementations, attention_implementations
 from gazelab.attention.row_weights import aligned, row_weights
@@ -180,14 +181,13 @@ class AttentionTap:
         """Make the decoder call the tap, or its own eager attention."""
         if not self._modules:
             raise AttentionError(f"no {self.kind}-attention layers can be found in it.", where=self._name)
-        bypasses = bypasses_interface(self._stack)
         if self.method == "eager":
             for module in self._modules:
                 self._hooks.append(module.register_forward_hook(self._eager_layer))
-            if not bypasses:  # a model that bypasses the interface knows no other way than its own
+            if uses_interface(self._stack):  # else it knows no other way than its own
                 self._set_implementation("eager")
             return
-        if bypasses or not getattr(self._stack, "_supports_sdpa", True):
+        if not can_be_tapped(self._stack):
             raise self._bypassed()
         AttentionInterface.register(TAP, _tapped_attention)
         AttentionMaskInterface.register(TAP, AttentionMaskInterface()["sdpa"])

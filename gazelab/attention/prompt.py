@@ -1,0 +1,76 @@
+"""The prompt that is put to a Hugging Face model: one picture, one question, no smuggled tokens."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gazelab.core.errors import AttentionError
+
+
+def special_tokens(tokenizer: Any) -> tuple[str, ...]:
+    """List every text that a tokenizer reads as one special token, longest first."""
+    added = {str(t) for t in tokenizer.added_tokens_decoder.values() if t.special}
+    return tuple(sorted(added | {str(t) for t in tokenizer.all_special_tokens}, key=len, reverse=True))
+
+
+def escape_special(text: str, tokenizer: Any) -> str:
+    """Break up special tokens that stand in a user's text, with a space after their first character.
+
+    A question that holds the picture's place-holder would otherwise be read as a second picture, and one that
+    holds the end-of-turn mark would end the turn.
+
+    Raises
+    ------
+    AttentionError
+        A special token of one character, which cannot be broken up.
+    """
+    specials = special_tokens(tokenizer)
+    while True:
+        found = next((special for special in specials if special and special in text), None)
+        if found is None:
+            return text
+        if len(found) == 1:
+            raise AttentionError(
+                f'"{found}" has a meaning of its own for this model.', todo="Leave it out of the question."
+            )
+        text = text.replace(found, f"{found[0]} {found[1:]}")
+
+
+def prompt_ids(tokenizer: Any, question: str, picture_id: int, n_picture: int) -> list[int]:
+    """Make the token ids of a prompt with one picture and one question.
+
+    Parameters
+    ----------
+    tokenizer : transformers.PreTrainedTokenizerBase
+        With the checkpoint's chat template.
+    question : str
+        Already escaped.
+    picture_id : int
+        Of the picture's place-holder.
+    n_picture : int
+        How many tokens the picture takes: the place-holder is repeated so often.
+
+    Raises
+    ------
+    AttentionError
+        There is no chat template, or it does not hold exactly one place-holder.
+    """
+    content = [{"type": "image"}, {"type": "text", "text": question}]
+    try:
+        text = tokenizer.apply_chat_template(
+            [{"role": "user", "content": content}], tokenize=False, add_generation_prompt=True
+        )
+    except ValueError as fault:
+        raise AttentionError(
+            f"its tokenizer cannot make a prompt ({fault}).",
+            where=tokenizer.name_or_path,
+            todo="Use an instruction-tuned checkpoint, which has a chat template.",
+        ) from fault
+    ids = [int(i) for i in tokenizer(text, add_special_tokens=False)["input_ids"]]
+    if ids.count(picture_id) != 1:
+        raise AttentionError(
+            f"its chat template makes {ids.count(picture_id)} picture place-holders instead of one.",
+            where=tokenizer.name_or_path,
+        )
+    at = ids.index(picture_id)
+    return [*ids[:at], *[picture_id] * n_picture, *ids[at + 1 :]]
