@@ -59,15 +59,15 @@ class Card(QFrame):
 class Page(QWidget):
     """A page: title, one leading sentence, content in `body`, next steps in `foot`."""
 
-    def __init__(self, title: str, lead: str, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         outer = QVBoxLayout(self)
         outer.setContentsMargins(PAGE_MARGIN, 16, PAGE_MARGIN, 14)
         outer.setSpacing(SPACE)
         head = QVBoxLayout()
         head.setSpacing(2)
-        self.title = label(title, "title")
-        self.lead = label(lead, "lead", wrap=True)
+        self.title = label("", "title")
+        self.lead = label("", "lead", wrap=True)
         self.lead.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         head.addWidget(self.title)
         head.addWidget(self.lead)
@@ -78,6 +78,11 @@ class Page(QWidget):
         self.foot = QHBoxLayout()
         self.foot.setSpacing(SPACE)
         outer.addLayout(self.foot)
+
+    def set_head(self, title: str, lead: str) -> None:
+        """Say what the page is and what is done on it."""
+        self.title.setText(title)
+        self.lead.setText(lead)
 
     def enter(self) -> None:
         """Be shown: start what only runs while the page is on."""

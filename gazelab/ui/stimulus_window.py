@@ -61,12 +61,15 @@ class StimulusWindow(QWidget):
 
     Signals
     -------
+    shown : Placement, int
+        A chart is on since that time.
     stepped
         A trial began or ended.
     ended : str
         "" when all charts were shown, else why not.
     """
 
+    shown = pyqtSignal(object, object)
     stepped = pyqtSignal()
     ended = pyqtSignal(str)
 
@@ -130,6 +133,11 @@ class StimulusWindow(QWidget):
         if self.phase is not Phase.OVER:
             self._guard(self._study.abort, self._clock())
             self._finish(why)
+
+    def give(self, answer: str) -> None:
+        """Answer in the participant's place, as if it had been typed."""
+        self._answer.setText(answer)
+        self._give_answer(skip=False)
 
     def keyPressEvent(self, a0: QKeyEvent | None) -> None:
         """Space goes on, Esc pauses or stops."""
@@ -243,7 +251,9 @@ class StimulusWindow(QWidget):
         self._armed = True
         placement = self.placement
         if self.phase is Phase.READING and placement is not None:
-            self._guard(self._study.show, placement, self._clock())
+            time_ns = self._clock()
+            self._guard(self._study.show, placement, time_ns)
+            self.shown.emit(placement, time_ns)
             self.stepped.emit()
 
     def _give_answer(self, skip: bool) -> None:

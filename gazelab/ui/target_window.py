@@ -11,6 +11,7 @@ from PyQt6.QtGui import QCloseEvent, QColor, QGuiApplication, QKeyEvent, QPainte
 from PyQt6.QtWidgets import QWidget
 
 from gazelab.calibration.procedure import RUNNING, CalibrationProcedure
+from gazelab.calibration.targets import Target
 from gazelab.core.geometry import Screen
 from gazelab.sources.base import Clock
 from gazelab.ui.colours import NEUTRAL_RGB
@@ -48,10 +49,13 @@ class TargetWindow(QWidget):
 
     Signals
     -------
+    target_shown : Target, int
+        It is on since that time.
     ended : str
         Why it closed: "" for a finished procedure, else a sentence.
     """
 
+    target_shown = pyqtSignal(object, object)
     ended = pyqtSignal(str)
 
     def __init__(
@@ -67,6 +71,7 @@ class TargetWindow(QWidget):
         self._clock = clock
         self._monitor = monitor
         self._begin: Callable[[int], None] | None = None
+        self._target: Target | None = None
         self._key_down = False
         self._over = False
         self._timer = QTimer(self)
@@ -101,6 +106,10 @@ class TargetWindow(QWidget):
             self._procedure.add(features, time_ns)
         if not readings:
             self._procedure.tick(self._clock())
+        target = self._procedure.current_target
+        if target is not None and target != self._target:
+            self.target_shown.emit(target, self._clock())
+        self._target = target
         if self._procedure.state not in RUNNING:
             self._end("")
         self.update()

@@ -1,0 +1,139 @@
+"""The window's composition root: arguments → objects → window; faults, logging, language."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import logging.handlers
+import os
+import sys
+from pathlib import Path
+
+from PyQt6.QtCore import QLibraryInfo, QLocale, QTimer, QTranslator
+from PyQt6.QtGui import QIcon
+from PyQt6.QtWidgets import QApplication
+
+from gazelab.config import Settings, find_data_root, load_settings
+from gazelab.core.errors import GazelabError
+from gazelab.ui import theme
+from gazelab.ui.faults import FaultReporter
+from gazelab.ui.icon import app_icon
+from gazelab.ui.main_window import MainWindow
+from gazelab.ui.theme import Theme
+from gazelab.ui.tour import Tour
+from gazelab.ui.workspace import Workspace
+
+log = logging.getLogger(__name__)
+
+LOG_NAME = "gazelab.log"
+LOG_BYTES = 1_000_000
+TRANSLATIONS = Path(__file__).parent / "ui" / "translations"
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Open the window and stay until it is closed.
+
+    Parameters
+    ----------
+    argv : list of str, optional
+        Arguments after the program's name; `sys.argv[1:]` by default.
+
+    Returns
+    -------
+    int
+        Exit code.
+
+    Raises
+    ------
+    GazelabError
+        The data folder or gazelab.toml cannot be used.
+    """
+    given = _arguments().parse_args(argv)
+    root = find_data_root(given.data)
+    settings = load_settings(root)
+    log_path = start_log(root)
+    app = make_application(settings, Theme(given.theme))
+    workspace = Workspace(root, settings)
+    window = MainWindow(workspace)
+    reporter = FaultReporter(window, window.save_now, str(log_path or "-"))
+    reporter.install()
+    try:
+        window.show()
+        if given.session is not None:
+            window.open_session(given.session)
+        if given.screenshot_pages is not None:
+            tour = Tour(window, given.screenshot_pages, given.session)
+            QTimer.singleShot(0, tour.start)
+        code = app.exec()
+        stuck = not workspace.close()
+    finally:
+        reporter.uninstall()
+    if stuck:
+        # Everything is saved; a thread that hangs in a library would keep the process or crash its end.
+        logging.shutdown()
+        os._exit(code)
+    return code
+
+
+def make_application(settings: Settings, choice: Theme) -> QApplication:
+    """Make the application object, or take the one there is, with its looks and language."""
+    there = QApplication.instance()
+    app = there if isinstance(there, QApplication) else QApplication([sys.argv[0]])
+    app.setApplicationName("gazelab")
+    app.setWindowIcon(QIcon(app_icon()))
+    theme.apply(app, choice)
+    _translate(app, settings.view.language)
+    return app
+
+
+def start_log(root: Path) -> Path | None:
+    """Log into a file in the data root; None where that cannot be written."""
+    path = root / LOG_NAME
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        handler = logging.handlers.RotatingFileHandler(path, maxBytes=LOG_BYTES, backupCount=1, delay=True)
+    except OSError as fault:
+        log.warning("no log file: %s", fault)
+        return None
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(threadName)s %(name)s: %(message)s"))
+    logger = logging.getLogger("gazelab")
+    for old in [h for h in logger.handlers if isinstance(h, logging.handlers.RotatingFileHandler)]:
+        logger.removeHandler(old)
+        old.close()
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    return path
+
+
+def _arguments() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("gazelab app", description="Open gazelab's window.")
+    parser.add_argument("--data", type=Path, help="folder that holds calibration/ and sessions/")
+    parser.add_argument("--session", type=Path, help="show this session on Replay")
+    parser.add_argument(
+        "--screenshot-pages", type=Path, metavar="DIR", help="write a picture of every page, then quit"
+    )
+    parser.add_argument("--theme", choices=[t.value for t in Theme], default=Theme.SYSTEM.value)
+    return parser
+
+
+def _translate(app: QApplication, language: str) -> None:
+    """Load Qt's own translations and gazelab's for the language, where there are any."""
+    locale = QLocale(language) if language else QLocale.system()
+    qt_folder = QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath)
+    for name, folder in (("qtbase", qt_folder), ("gazelab", str(TRANSLATIONS))):
+        translator = QTranslator(app)
+        if translator.load(locale, name, "_", folder):
+            app.installTranslator(translator)
+
+
+def run() -> int:
+    """Open the window; a user's mistake gives a sentence and an exit code."""
+    try:
+        return main()
+    except GazelabError as fault:
+        sys.stderr.write(f"gazelab: {fault}\n")
+        return fault.exit_code
+
+
+if __name__ == "__main__":
+    raise SystemExit(run())

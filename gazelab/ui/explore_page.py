@@ -1,0 +1,126 @@
+"""Explore: one's own live gaze and a model's live attention on one chart. Never data for a study."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from PyQt6.QtCore import QTimer
+from PyQt6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QSizePolicy, QWidget
+
+from gazelab.core.errors import GazelabError
+from gazelab.core.picture import Picture
+from gazelab.ui.asking import Asking
+from gazelab.ui.chart_choice import ChartChoice
+from gazelab.ui.model_choice import ModelChoice
+from gazelab.ui.pair_view import PairView
+from gazelab.ui.parts import Page, button, label
+from gazelab.ui.workspace import Workspace
+
+FRAME_MS = 33
+
+
+class ExplorePage(Page):
+    """Look and ask."""
+
+    def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.set_head(
+            self.tr("Explore"),
+            self.tr("Your live gaze beside the model's attention weights, token by token."),
+        )
+        self._work = workspace
+        self._picture: Picture | None = None
+        self.charts = ChartChoice(workspace)
+        self.charts.loaded.connect(self._list_charts)
+        self._items = QComboBox()
+        self._items.setAccessibleName(self.tr("Chart"))
+        self._items.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self._items.currentIndexChanged.connect(self._show_chart)
+        self.question = QLineEdit()
+        self.question.setPlaceholderText(self.tr("A question about the chart"))
+        self.question.setAccessibleName(self.tr("Question"))
+        self.question.returnPressed.connect(self.ask)
+        self.model_choice = ModelChoice()
+        self._ask = button(self.tr("Ask"), self.ask, self.tr("Enter, or Ctrl+Enter"), primary=True)
+        self.pair = PairView(self.tr("You: live gaze"))
+        self.asking = Asking(workspace, self.pair, self._failed)
+        self._timer = QTimer(self)
+        self._timer.setInterval(FRAME_MS)
+        self._timer.timeout.connect(self.show_gaze)
+        self._lay_out()
+
+    def enter(self) -> None:
+        """Show gaze while the page is on."""
+        if not self.charts.items:
+            self.charts.load(self.charts.where)
+        self._timer.start()
+
+    def leave(self) -> None:
+        """Stop drawing and asking."""
+        self._timer.stop()
+        self.asking.stop()
+
+    def next_step(self) -> None:
+        """Do what Ctrl+Enter does."""
+        self.ask()
+
+    def ask(self) -> None:
+        """Ask the model the question about the chart."""
+        question = self.question.text().strip()
+        if self._picture is None or not question:
+            return
+        self.asking.ask(self.model_choice.name, self._picture, question)
+
+    def show_gaze(self) -> None:
+        """Draw the newest gaze; the timer calls it."""
+        acquisition, monitor = self._work.acquisition, self._work.monitor
+        if acquisition is None or monitor is None:
+            self.pair.set_person_note(self.tr("No source is running: choose one on Setup."))
+            return
+        view = replace(acquisition.snapshot(), placement=self.pair.person.screen_placement(monitor))
+        self.pair.person.set_view(view)
+        if self._work.needs_calibration and self._work.profile is None:
+            self.pair.set_person_note(self.tr("Not calibrated: no gaze to show."))
+        elif len(view.samples) > 1:
+            text = self.tr("{rate:.0f} Hz, {loss:.0%} lost")
+            self.pair.set_person_note(text.format(rate=view.rate_hz, loss=view.data_loss))
+
+    def _list_charts(self) -> None:
+        self._items.clear()
+        for number, item in enumerate(self.charts.items, 1):
+            self._items.addItem(self.tr("{number}: {question}").format(number=number, question=item.question))
+
+    def _show_chart(self, index: int) -> None:
+        if not 0 <= index < len(self.charts.items):
+            return
+        item = self.charts.items[index]
+        self.asking.stop()
+        try:
+            self._picture = item.picture()
+        except GazelabError as fault:
+            self._picture = None
+            self.pair.person.set_message(str(fault))
+            self.pair.model.set_message(str(fault))
+        self.pair.set_picture(self._picture)
+        self.question.setText(item.question)
+
+    def _failed(self, fault: GazelabError) -> None:
+        self._work.told.emit(str(fault), "bad")
+
+    def _lay_out(self) -> None:
+        notice = self.tr(
+            "Not for datasets: seeing a model's attention guides your own gaze. Nothing is saved."
+        )
+        self.body.addWidget(label(notice, "notice", wrap=True))
+        first = QHBoxLayout()
+        first.setSpacing(8)
+        first.addWidget(self.charts, 2)
+        first.addWidget(self._items, 3)
+        self.body.addLayout(first)
+        second = QHBoxLayout()
+        second.setSpacing(8)
+        second.addWidget(self.question, 1)
+        second.addWidget(self.model_choice)
+        second.addWidget(self._ask)
+        self.body.addLayout(second)
+        self.body.addWidget(self.pair, 1)

@@ -1,0 +1,101 @@
+"""What the operator sees while a participant reads: live gaze and, on a second screen only, a model."""
+
+from __future__ import annotations
+
+from PyQt6.QtWidgets import QCheckBox, QHBoxLayout, QVBoxLayout, QWidget
+
+from gazelab.core.errors import GazelabError
+from gazelab.core.gaze import SourceState
+from gazelab.pipeline.study import RecordingStudy, StudyState
+from gazelab.ui.asking import Asking
+from gazelab.ui.model_choice import ModelChoice
+from gazelab.ui.monitors import monitors
+from gazelab.ui.pair_view import PairView
+from gazelab.ui.parts import label, set_role
+from gazelab.ui.workspace import Workspace
+
+
+class OperatorView(QWidget):
+    """Live gaze beside the model's attention; the participant must not see it."""
+
+    def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._work = workspace
+        self._study: RecordingStudy | None = None
+        self._shown = -1
+        self._with_model = QCheckBox(self.tr("Show a model's attention here"))
+        self._with_model.setToolTip(
+            self.tr(
+                "Needs a second screen: a participant who sees it is guided by it, and the data are void."
+            )
+        )
+        self.model_choice = ModelChoice()
+        self._status = label("", "muted")
+        self.pair = PairView(self.tr("Participant: live gaze"))
+        self.pair.person.set_message(self.tr("The chart appears here while the participant reads."))
+        self.asking = Asking(workspace, self.pair, lambda _fault: None)
+        line = QHBoxLayout()
+        line.addWidget(self._status, 1)
+        line.addWidget(self._with_model)
+        line.addWidget(self.model_choice)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.addLayout(line)
+        outer.addWidget(self.pair, 1)
+        self._allow(len(monitors()) > 1)
+
+    def start(self, study: RecordingStudy, *, second_screen: bool) -> None:
+        """Follow a study."""
+        self._study = study
+        self._shown = -1
+        self._allow(second_screen)
+
+    def step(self, study: RecordingStudy) -> None:
+        """Show the chart that is now on, once."""
+        if study.state is not StudyState.SHOWING or study.index == self._shown:
+            return
+        chart = study.current
+        if chart is None:
+            return
+        self._shown = study.index
+        try:
+            picture = chart.picture()
+        except GazelabError as fault:
+            self.pair.set_model_note(str(fault))
+            return
+        self.pair.set_picture(picture)
+        if self._with_model.isChecked() and self._with_model.isEnabled():
+            self.asking.ask(self.model_choice.name, picture, chart.question)
+
+    def end(self) -> None:
+        """Follow no study any more."""
+        self._study = None
+        self.asking.stop()
+
+    def refresh(self) -> None:
+        """Draw the newest gaze and tell how the source is doing."""
+        acquisition = self._work.acquisition
+        if acquisition is None:
+            self._status.setText(self.tr("No source is running."))
+            set_role(self._status, "warn")
+            return
+        view = acquisition.snapshot()
+        self.pair.person.set_view(view)
+        good = view.state is SourceState.OK
+        text = self.tr("Source {state}").format(state=view.state.value)
+        if len(view.samples) > 1:
+            more = self.tr("{rate:.0f} Hz, {loss:.0%} lost")
+            text += ", " + more.format(rate=view.rate_hz, loss=view.data_loss)
+        if acquisition.error is not None:
+            text = str(acquisition.error)
+        self._status.setText(text)
+        set_role(self._status, "good" if good else "bad")
+
+    def _allow(self, second_screen: bool) -> None:
+        self._with_model.setEnabled(second_screen)
+        self.model_choice.setEnabled(second_screen)
+        if not second_screen:
+            self._with_model.setChecked(False)
+            self.pair.model.set_message(
+                self.tr("A model's attention is shown here with a second screen only.")
+            )

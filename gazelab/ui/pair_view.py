@@ -1,0 +1,82 @@
+"""The same chart twice: a person's gaze on the left, a model's attention on the right, the tokens below."""
+
+from __future__ import annotations
+
+import numpy as np
+from PyQt6.QtCore import pyqtSignal
+from PyQt6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from gazelab.core.attention import AttentionMap, AttentionTrace
+from gazelab.core.picture import Picture
+from gazelab.ui.canvas import ChartCanvas, Heat
+from gazelab.ui.colours import MODEL_MAP
+from gazelab.ui.parts import label
+from gazelab.ui.token_strip import TokenStrip
+
+
+class PairView(QWidget):
+    """Two canvases and a token strip; whoever owns it decides which map is shown.
+
+    Signals
+    -------
+    token_chosen : int
+        Of the strip.
+    """
+
+    token_chosen = pyqtSignal(int)
+
+    def __init__(self, person: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.person = ChartCanvas()
+        self.model = ChartCanvas()
+        self.strip = TokenStrip()
+        self.strip.chosen.connect(self.token_chosen)
+        self._model_title = label(self.tr("Model: attention weight on the chart"), "heading")
+        self._person_note = label("", "muted")
+        self._model_note = label("", "muted")
+        sides = QHBoxLayout()
+        sides.setSpacing(14)
+        for title, note, canvas in (
+            (label(person, "heading"), self._person_note, self.person),
+            (self._model_title, self._model_note, self.model),
+        ):
+            side = QVBoxLayout()
+            side.setSpacing(4)
+            head = QHBoxLayout()
+            head.addWidget(title)
+            head.addStretch(1)
+            head.addWidget(note)
+            side.addLayout(head)
+            side.addWidget(canvas, 1)
+            sides.addLayout(side, 1)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.setSpacing(6)
+        outer.addLayout(sides, 1)
+        outer.addWidget(self.strip)
+
+    def set_picture(self, picture: Picture | None) -> None:
+        """Show a chart on both sides, without maps and tokens."""
+        self.person.set_picture(picture)
+        self.model.set_picture(picture)
+        self.strip.clear()
+        self.set_model_note("")
+
+    def set_trace(self, trace: AttentionTrace) -> None:
+        """Show the tokens of a finished answer."""
+        self.strip.set_tokens(trace.tokens)
+
+    def set_map(self, made: AttentionMap | None) -> None:
+        """Lay a map over the model's side; one without attention on the chart is told as such."""
+        if made is None or not np.isfinite(made.values).all():
+            self.model.set_heat(None)
+            return
+        self.model.set_heat(Heat(made.values, made.grid, MODEL_MAP, smooth=False))
+
+    def set_person_note(self, text: str) -> None:
+        """Say something of the gaze, such as its rate."""
+        self._person_note.setText(text)
+
+    def set_model_note(self, text: str) -> None:
+        """Say something of the model, such as its answer."""
+        self._model_note.setText(text)

@@ -1,0 +1,297 @@
+"""Replay: what a participant looked at beside what a model attended to, on the same chart."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from PyQt6.QtCore import Qt
+from PyQt6.QtGui import QKeySequence, QShortcut
+from PyQt6.QtWidgets import QCheckBox, QHBoxLayout, QWidget
+
+from gazelab.core.attention import AttentionTrace
+from gazelab.core.errors import GazelabError
+from gazelab.core.gaze import GazeArray
+from gazelab.metrics.agreement import Agreement
+from gazelab.pipeline.compare import score_trial, sigma_of, trace_for
+from gazelab.pipeline.replay import Replay
+from gazelab.sessions.trials import Trial
+from gazelab.ui.canvas import Heat
+from gazelab.ui.map_controls import MapControls
+from gazelab.ui.model_choice import ModelChoice
+from gazelab.ui.pair_view import PairView
+from gazelab.ui.parts import Card, Page, label, row
+from gazelab.ui.scores_table import ScoresTable
+from gazelab.ui.session_choice import SessionChoice
+from gazelab.ui.transport import Transport
+from gazelab.ui.workers import Job
+from gazelab.ui.workspace import Workspace
+
+GAP_NS = 75_000_000
+
+
+class ReplayPage(Page):
+    """One session, trial by trial.
+
+    Parameters
+    ----------
+    workspace : Workspace
+    """
+
+    def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.set_head(
+            self.tr("Replay"),
+            self.tr("Gaze and attention weights side by side. Where they agree is measured, not explained."),
+        )
+        self._work = workspace
+        self._replay: Replay | None = None
+        self._trial: Trial | None = None
+        self._trace: AttentionTrace | None = None
+        self._loading: Job | None = None
+        self._scoring: Job | None = None
+        self.choice = SessionChoice(workspace)
+        self.choice.opened.connect(self.open_session)
+        self.choice.trial_chosen.connect(self._show_trial)
+        self.pair = PairView(self.tr("Person: gaze and fixations"))
+        self.pair.token_chosen.connect(lambda _token: self._show_map())
+        self.transport = Transport()
+        self.transport.moved.connect(self._show_moment)
+        self.model_choice = ModelChoice()
+        self.model_choice.changed.connect(lambda _name: self._ask_model())
+        self.controls = MapControls()
+        self.controls.changed.connect(self._show_map)
+        self.scores = ScoresTable()
+        self._question = label("", wrap=True)
+        self._score_note = label("", "muted", wrap=True)
+        self._lay_out()
+        self._add_keys()
+        self._tell_nothing(self.tr("Choose a session above, or record one."))
+
+    @property
+    def trial(self) -> Trial | None:
+        """The trial that is shown."""
+        return self._trial
+
+    @property
+    def trace(self) -> AttentionTrace | None:
+        """The model's trace of it, once it is there."""
+        return self._trace
+
+    def enter(self) -> None:
+        """Look which sessions there are."""
+        self.choice.refresh()
+
+    def seek(self, share: float) -> None:
+        """Go to a share of the trial, 0..1."""
+        now_ns = round(share * self.transport.timeline.duration_ns)
+        self.transport.timeline.set_now(now_ns)
+        self.transport.rewound()
+        self._show_moment(now_ns)
+
+    def leave(self) -> None:
+        """Stop playing."""
+        self.transport.stop()
+
+    def open_session(self, path: Path) -> None:
+        """Read a session in the background and show its first trial."""
+        self._tell_nothing(self.tr("Reading {name} …").format(name=path.name))
+        if self._loading is not None:
+            self._loading.cancel()
+
+        def work(_job: Job) -> Replay:
+            replay = Replay.open(path)
+            for trial in replay.trials:
+                replay.fixations(trial)
+            return replay
+
+        self._loading = self._work.io.submit(self.tr("reading the session"), work, self._opened, self._failed)
+
+    def _opened(self, replay: Replay) -> None:
+        self._replay = replay
+        self.choice.set_session(replay.session.path, replay.trials)
+        problems = replay.session.report
+        if problems:
+            self._work.told.emit(problems[0], "warn")
+        if replay.trials:
+            self._show_trial(0)
+        else:
+            self._tell_nothing(self.tr("This session has no trials: no chart was shown."))
+
+    def _failed(self, fault: GazelabError) -> None:
+        self._work.told.emit(str(fault), "bad")
+        if self._trial is None:
+            self._tell_nothing(str(fault))
+        else:
+            self.pair.set_model_note(str(fault))
+
+    def _show_trial(self, index: int) -> None:
+        replay = self._replay
+        if replay is None:
+            return
+        trial = replay.trials[index]
+        self._trial, self._trace = trial, None
+        self.scores.set_scores(None)
+        self.controls.set_trace(None)
+        try:
+            self.pair.set_picture(replay.picture(trial))
+        except GazelabError as fault:
+            self._tell_nothing(str(fault))
+            return
+        self._question.setText(self._described(trial))
+        events = replay.online_fixations(trial).copy()
+        for name in ("onset_ns", "offset_ns"):
+            events[name] -= trial.onset_ns
+        gaps = gaps_of(replay.samples(trial), trial)
+        self.transport.timeline.set_trial(trial.offset_ns - trial.onset_ns, events, gaps)
+        self.transport.rewound()
+        self._show_heat()
+        self._show_moment(0)
+        self._ask_model()
+
+    def _show_moment(self, since_ns: int) -> None:
+        replay, trial = self._replay, self._trial
+        if replay is None or trial is None:
+            return
+        view = replay.view_at(trial, trial.onset_ns + since_ns)
+        self.pair.person.set_view(view)
+        if np.isfinite(view.rate_hz):
+            text = self.tr("{rate:.0f} Hz, {loss:.0%} lost").format(rate=view.rate_hz, loss=view.data_loss)
+            self.pair.set_person_note(text)
+
+    def _show_heat(self) -> None:
+        replay, trial = self._replay, self._trial
+        if replay is None or trial is None or not self._heat_box.isChecked():
+            self.pair.person.set_heat(None)
+            return
+        sigma_px, _ = sigma_of(replay, trial)
+        self.pair.person.set_heat(Heat(replay.density(trial, sigma_px)))
+
+    def _ask_model(self) -> None:
+        replay, trial = self._replay, self._trial
+        if replay is None or trial is None:
+            return
+        self.pair.set_model_note(self.tr("The model is reading …"))
+        self._work.with_model(
+            self.model_choice.name,
+            lambda model, _job: (trial, trace_for(replay, trial, model), model.about),
+            self._traced,
+            self._failed,
+        )
+
+    def _traced(self, outcome: tuple[Trial, AttentionTrace, str]) -> None:
+        trial, trace, about = outcome
+        if trial is not self._trial:
+            return
+        self._trace = trace
+        self.pair.set_trace(trace)
+        self.pair.set_model_note(self.tr("Answer: {answer}").format(answer=trace.answer or "–"))
+        self.pair.model.setToolTip(" ".join(text for text in (about, trace.note) if text))
+        self.controls.set_trace(trace)
+        self._show_map()
+
+    def _show_map(self) -> None:
+        replay, trial, trace = self._replay, self._trial, self._trace
+        if replay is None or trial is None or trace is None or not trace.tokens:
+            self.pair.set_map(None)
+            return
+        made = self.controls.choice(self.pair.strip.current).of(trace)
+        self.pair.set_map(made)
+        text, sink = (float(str(made.how[key])) for key in ("text_share", "sink_share"))
+        self.controls.set_shares(made.picture_share, text, sink)
+        if self._scoring is not None:
+            self._scoring.cancel()
+        self._scoring = self._work.io.submit(
+            self.tr("scoring"), lambda _job: score_trial(replay, trial, made), self._scored, self._failed
+        )
+
+    def _scored(self, agreement: Agreement) -> None:
+        self.scores.set_scores(agreement)
+        note = self.tr("{n} fixations on the chart, {dropped} beside it. Density blurred by {sigma}.")
+        sigma = agreement.how.get("sigma_deg")
+        blur = self.tr("{deg:.1f}°").format(deg=sigma) if isinstance(sigma, float) else agreement.how["sigma"]
+        self._score_note.setText(
+            note.format(n=agreement.n_fixations, dropped=agreement.n_dropped, sigma=blur)
+        )
+
+    def _described(self, trial: Trial) -> str:
+        given = trial.given if trial.given is not None else self.tr("none")
+        gold = trial.answer if trial.answer is not None else self.tr("unknown")
+        text = self.tr("{question}   Answered: {given}.   Expected: {gold}.")
+        out = text.format(question=trial.question, given=given, gold=gold)
+        if trial.n_focus_lost:
+            out += "   " + self.tr("Another window took the keyboard {n} times.").format(n=trial.n_focus_lost)
+        return out
+
+    def _tell_nothing(self, why: str) -> None:
+        self._trial = self._trace = None
+        self.pair.set_picture(None)
+        self.pair.person.set_message(why)
+        self.pair.model.set_message("")
+        self._question.setText("")
+        self.scores.set_scores(None)
+        self._score_note.setText("")
+        self.controls.set_trace(None)
+        empty: NDArray[np.int64] = np.zeros((0, 2), np.int64)
+        self.transport.timeline.set_trial(0, self.pair.person.view.fixations[:0], empty)
+        self.transport.rewound()
+
+    def _lay_out(self) -> None:
+        self._trail_box = self._layer_box(self.tr("Gaze"), True)
+        self._fixation_box = self._layer_box(self.tr("Fixations"), True)
+        self._heat_box = self._layer_box(self.tr("Heat map"), False)
+        self.body.addLayout(row(self.choice))
+        line = QHBoxLayout()
+        line.addWidget(self._question, 1)
+        for box in (self._trail_box, self._fixation_box, self._heat_box):
+            line.addWidget(box)
+        self.body.addLayout(line)
+        self.body.addWidget(self.pair, 1)
+        self.body.addWidget(self.transport)
+        maps = Card(self.tr("Attention map"))
+        maps.body.addWidget(self.model_choice)
+        maps.body.addWidget(self.controls)
+        maps.body.addStretch(1)
+        scores = Card(self.tr("Agreement with the fixations"))
+        scores.body.addWidget(self.scores, 1)
+        scores.body.addWidget(self._score_note)
+        below = QHBoxLayout()
+        below.setSpacing(12)
+        below.addWidget(maps, 2)
+        below.addWidget(scores, 3)
+        self.body.addLayout(below)
+        for card in (maps, scores):
+            card.setFixedHeight(236)
+
+    def _layer_box(self, text: str, on: bool) -> QCheckBox:
+        box = QCheckBox(text)
+        box.setChecked(on)
+        box.toggled.connect(lambda _on: self._show_layers())
+        return box
+
+    def _show_layers(self) -> None:
+        canvas = self.pair.person
+        canvas.show_trail = self._trail_box.isChecked()
+        canvas.show_fixations = self._fixation_box.isChecked()
+        self._show_heat()
+        canvas.update()
+
+    def _add_keys(self) -> None:
+        for keys, do in (
+            (Qt.Key.Key_PageUp, lambda: self.choice.step(-1)),
+            (Qt.Key.Key_PageDown, lambda: self.choice.step(1)),
+            ("Ctrl+Left", lambda: self.pair.strip.step(-1)),
+            ("Ctrl+Right", lambda: self.pair.strip.step(1)),
+        ):
+            shortcut = QShortcut(QKeySequence(keys), self)
+            shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+            shortcut.activated.connect(do)
+
+
+def gaps_of(samples: GazeArray, trial: Trial) -> NDArray[np.int64]:
+    """Find stretches of 75 ms or more without valid gaze, shape (n, 2), ns since the trial's onset."""
+    seen = samples["time_ns"][samples["valid"]]
+    edges = np.concatenate([[trial.onset_ns], seen, [trial.offset_ns]]).astype(np.int64)
+    long = np.flatnonzero(np.diff(edges) >= GAP_NS)
+    return np.stack([edges[long], edges[long + 1]], -1) - trial.onset_ns

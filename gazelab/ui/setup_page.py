@@ -1,0 +1,162 @@
+"""Setup: where gaze comes from, who looks, and at which screen of which size."""
+
+from __future__ import annotations
+
+from PyQt6.QtCore import QTimer, pyqtSignal
+from PyQt6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+
+from gazelab.core.errors import GazelabError
+from gazelab.core.gaze import SourceState
+from gazelab.sources.camera_gaze import CameraGaze
+from gazelab.ui.hints import hints
+from gazelab.ui.parts import Card, Page, button, label, set_role
+from gazelab.ui.preview import CameraPreview
+from gazelab.ui.screen_form import ScreenForm
+from gazelab.ui.source_form import SourceForm
+from gazelab.ui.workspace import Workspace
+
+PREVIEW_MS = 50
+N_HINTS = 3
+
+
+class SetupPage(Page):
+    """Source, participant, screen; the camera's picture beside them.
+
+    Signals
+    -------
+    go_on
+        All is set.
+    """
+
+    go_on = pyqtSignal()
+
+    def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.set_head(
+            self.tr("Setup"),
+            self.tr("Choose where gaze comes from, who looks, and the screen that is looked at."),
+        )
+        self._work = workspace
+        self.source_form = SourceForm(workspace)
+        self.screen_form = ScreenForm(workspace)
+        self.participant = QLineEdit()
+        self.participant.setPlaceholderText(self.tr("Letters and digits, such as P01"))
+        self.participant.setAccessibleName(self.tr("Participant code"))
+        self.participant.editingFinished.connect(self._set_participant)
+        self._participant_note = label(self.tr("A code, never a name."), "muted", wrap=True)
+        self.preview = CameraPreview()
+        self._rate = label("", "muted", wrap=True)
+        self._hints = [label("", "muted") for _ in range(N_HINTS)]
+        self._next = button(self.tr("Go on  ›"), self.go_on.emit, self.tr("Ctrl+Enter"), primary=True)
+        self._timer = QTimer(self)
+        self._timer.setInterval(PREVIEW_MS)
+        self._timer.timeout.connect(self.refresh_preview)
+        self._lay_out()
+        workspace.changed.connect(self._refresh)
+        self._refresh()
+
+    def enter(self) -> None:
+        """Draw the camera's picture while the page is on."""
+        self.screen_form.refresh()
+        self._timer.start()
+
+    def leave(self) -> None:
+        """Stop drawing it."""
+        self._timer.stop()
+
+    def next_step(self) -> None:
+        """Do what Ctrl+Enter does."""
+        self._set_participant()
+        self._next.click()
+
+    def refresh_preview(self) -> None:
+        """Show the newest reading; the timer calls it."""
+        acquisition, source = self._work.acquisition, self._work.source
+        if acquisition is None or source is None:
+            opening = self._work.io.busy
+            self.preview.set_message(
+                self.tr("Opening the source …") if opening else self.tr("No source is running.")
+            )
+            self._say([])
+            self._rate.setText("")
+            return
+        view, latest = acquisition.snapshot(), acquisition.latest
+        if acquisition.error is not None:
+            self._rate.setText(str(acquisition.error))
+            set_role(self._rate, "bad")
+        elif view.rate_hz > 0:
+            name = source.info.device or source.info.name
+            text = self.tr("{device}: {rate:.0f} samples a second, measured")
+            self._rate.setText(text.format(device=name, rate=view.rate_hz))
+            set_role(self._rate, "muted")
+        if not isinstance(source, CameraGaze):
+            self.preview.set_message(self.tr("This source has no camera picture."))
+            self._say([])
+            return
+        if latest is None or latest.frame is None:
+            self.preview.set_message(self.tr("Waiting for the camera …"))
+            return
+        self.preview.set_frame(latest.frame, source.landmarks_px, latest.features)
+        distance = float(latest.sample["distance_mm"])
+        self.screen_form.offer_distance(distance)
+        if source.state is SourceState.LOST:
+            self._say([(source.reason or self.tr("The camera gives no new pictures."), "bad")])
+        else:
+            self._say([(h.text, h.role) for h in hints(latest.frame, latest.features, distance)])
+
+    def _say(self, said: list[tuple[str, str]]) -> None:
+        for k, place in enumerate(self._hints):
+            text, role = said[k] if k < len(said) else ("", "muted")
+            mark = {"good": "✓ ", "warn": "! ", "bad": "✕ "}.get(role, "")
+            place.setText(mark + text if text else "")
+            set_role(place, role)
+
+    def _set_participant(self) -> None:
+        code = self.participant.text().strip()
+        try:
+            self._work.set_participant(code)
+        except GazelabError as fault:
+            self._participant_note.setText(str(fault))
+            set_role(self._participant_note, "bad")
+            return
+        self._participant_note.setText(self.tr("A code, never a name."))
+        set_role(self._participant_note, "muted")
+
+    def _refresh(self) -> None:
+        work = self._work
+        ready = work.source is not None and bool(work.participant)
+        self._next.setEnabled(ready)
+        missing = []
+        if work.source is None:
+            missing.append(self.tr("Start a source first."))
+        if not work.participant:
+            missing.append(self.tr("Give a participant code."))
+        self._next.setToolTip(" ".join(missing) or self.tr("Ctrl+Enter"))
+        text = self.tr("Go on to Calibrate  ›") if work.needs_calibration else self.tr("Go on to Record  ›")
+        self._next.setText(text)
+
+    def _lay_out(self) -> None:
+        who = Card(self.tr("Participant"))
+        who.body.addWidget(self.participant)
+        who.body.addWidget(self._participant_note)
+        left = QVBoxLayout()
+        left.setSpacing(12)
+        for card in (self.source_form, who, self.screen_form):
+            left.addWidget(card)
+        left.addStretch(1)
+        camera = Card(self.tr("Camera"))
+        camera.body.addWidget(self.preview, 1)
+        line = QHBoxLayout()
+        line.setSpacing(18)
+        for hint in self._hints:
+            line.addWidget(hint)
+        line.addStretch(1)
+        camera.body.addLayout(line)
+        camera.body.addWidget(self._rate)
+        sides = QHBoxLayout()
+        sides.setSpacing(12)
+        sides.addLayout(left, 4)
+        sides.addWidget(camera, 6)
+        self.body.addLayout(sides, 1)
+        self.foot.addStretch(1)
+        self.foot.addWidget(self._next)
