@@ -78,7 +78,8 @@ class Screen:
     @property
     def has_degrees(self) -> bool:
         """Whether sizes and distance are known, so that degrees mean something."""
-        return bool(np.isfinite([self.width_mm, self.height_mm, self.distance_mm]).all())
+        lengths = np.array([self.width_mm, self.height_mm, self.distance_mm])
+        return bool((np.isfinite(lengths) & (lengths > 0)).all())
 
     def check_plausible(self) -> None:
         """Refuse sizes that look like another unit.
@@ -86,7 +87,7 @@ class Screen:
         Raises
         ------
         ConfigError
-            Distance outside 20-150 cm, width outside 10-300 cm, or pixels far from square.
+            Distance outside 20-150 cm, width outside 10-300 cm, no height, or pixels far from square.
         """
         for name, value, (low, high) in (
             ("distance_mm", self.distance_mm, DISTANCE_RANGE_MM),
@@ -98,8 +99,8 @@ class Screen:
                     where=self.name,
                     todo="Check the unit: gazelab counts in millimetres.",
                 )
-        aspect = (self.width_mm / self.width_px) / (self.height_mm / self.height_px)
-        if np.isfinite(aspect) and not 0.8 <= aspect <= 1.25:
+        tall = self.width_mm / self.width_px * self.height_px
+        if np.isfinite([tall, self.height_mm]).all() and not 0.8 * tall <= self.height_mm <= 1.25 * tall:
             raise ConfigError(
                 f"{self.width_mm:g} x {self.height_mm:g} mm does not fit"
                 f" {self.width_px} x {self.height_px} px.",
