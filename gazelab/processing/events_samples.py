@@ -1,0 +1,182 @@
+"""From raw columns to samples that a detector can trust: losses, bad stamps, spikes, segments, noise."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gazelab.core.geometry import Screen
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+GAP_S = 0.075
+"""Longest time without a sample, beyond the usual interval, that one event may bridge (Tobii white paper)."""
+CLOCK_RESET_S = 1.0
+"""A stamp that falls back by more than this starts a new clock; by less it is a bad stamp."""
+SPIKE_DEG = 2.0
+SPIKE_SIGMAS = 6.0
+SPIKE_SPAN_S = 0.1
+"""No eye goes there and back within this time: it needs some 150 ms between two saccades."""
+MAX_ECCENTRICITY_DEG = 80.0
+MAD_TO_SD = 1.4826
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """The usable samples of a recording, in degrees.
+
+    Attributes
+    ----------
+    time_ns : numpy.ndarray, shape (n,), int64
+        Strictly ascending within a segment.
+    x_deg, y_deg : numpy.ndarray, shape (n,)
+    index : numpy.ndarray, shape (n,), int64
+        Where each sample stands in the input.
+    segments : list of (start, stop)
+        Slices without a gap over 75 ms and without a clock reset; an event lies in one segment.
+    interval_s : float
+        Median time between neighbours; NaN with fewer than two samples.
+    noise_deg : float
+        Robust SD of one sample on one axis, from the differences of neighbours.
+    """
+
+    time_ns: Ints
+    x_deg: Floats
+    y_deg: Floats
+    index: Ints
+    segments: list[tuple[int, int]]
+    interval_s: float
+    noise_deg: float
+
+
+def usable_samples(time_ns: ArrayLike, x_px: ArrayLike, y_px: ArrayLike, screen: Screen) -> Samples:
+    """Leave out what is no gaze, cut where time breaks, and measure rate and noise.
+
+    Left out: NaN; both coordinates exactly 0, the usual code for a lost sample, or farther than 80 degrees
+    from straight ahead, as other codes are; stamps that repeat or fall back a little; single-sample spikes.
+    The raw columns are not changed.
+
+    Parameters
+    ----------
+    time_ns : array, shape (n,), int
+    x_px, y_px : array, shape (n,)
+        Screen px, NaN = lost.
+    screen : Screen
+        With known size and distance.
+
+    Raises
+    ------
+    ValueError
+        The columns differ in length.
+    """
+    t = np.asarray(time_ns, np.int64)
+    x, y = np.asarray(x_px, float), np.asarray(y_px, float)
+    if not t.shape == x.shape == y.shape or t.ndim != 1:
+        raise ValueError(f"time, x and y of shapes {t.shape}, {x.shape} and {y.shape}")
+    in_order, clock = stamp_order(t)
+    x_deg, y_deg = screen.to_deg(x, y)
+    keep = in_order & ~lost_samples(x, y, x_deg, y_deg)
+    index = np.flatnonzero(keep)
+    spiky = spikes(t[index], x_deg[index], y_deg[index])
+    index = index[~spiky]
+    t, x_deg, y_deg, clock = t[index], x_deg[index], y_deg[index], clock[index]
+    steps_s = np.diff(t)[np.diff(clock) == 0] / 1e9
+    interval = float(np.median(steps_s)) if steps_s.size else float("nan")
+    segments = _segments(t, clock, steps_s)
+    return Samples(t, x_deg, y_deg, index, segments, interval, sample_noise_deg(x_deg, y_deg))
+
+
+def lost_samples(x_px: Floats, y_px: Floats, x_deg: Floats, y_deg: Floats) -> Bools:
+    """Tell which samples hold no gaze: NaN, the code (0, 0), or a place far outside the view."""
+    finite = np.isfinite(x_deg) & np.isfinite(y_deg)
+    far = np.hypot(np.where(finite, x_deg, 0), np.where(finite, y_deg, 0)) > MAX_ECCENTRICITY_DEG
+    out: Bools = ~finite | far | ((x_px == 0) & (y_px == 0))
+    return out
+
+
+def stamp_order(time_ns: Ints) -> tuple[Bools, Ints]:
+    """Tell which stamps move forward, and number the clocks they belong to.
+
+    Returns
+    -------
+    in_order : numpy.ndarray of bool, shape (n,)
+        False for a stamp that repeats, or falls back by up to a second.
+    clock : numpy.ndarray of int, shape (n,)
+        0, and one more after each fall by more than a second: there the clock was reset.
+    """
+    n = len(time_ns)
+    in_order, clock = np.ones(n, bool), np.zeros(n, np.int64)
+    if n < 2 or (np.diff(time_ns) > 0).all():
+        return in_order, clock
+    newest, number = int(time_ns[0]), 0
+    for i in range(1, n):
+        now = int(time_ns[i])
+        if now < newest - CLOCK_RESET_S * 1e9:
+            number += 1
+        in_order[i] = now > newest or number != clock[i - 1]
+        clock[i] = number
+        newest = now if in_order[i] else newest
+    log.info("%d stamps out of order and %d clock resets in %d samples", int((~in_order).sum()), number, n)
+    return in_order, clock
+
+
+def spikes(time_ns: Ints, x_deg: Floats, y_deg: Floats) -> Bools:
+    """Flag single samples that lie far from both neighbours while these lie together.
+
+    Parameters
+    ----------
+    time_ns, x_deg, y_deg : numpy.ndarray, shape (n,)
+        Valid samples.
+
+    Returns
+    -------
+    numpy.ndarray of bool, shape (n,)
+        True where the eye would have to go 2 degrees (or 6 noise SDs) and come back within 100 ms.
+    """
+    flagged = np.zeros(len(time_ns), bool)
+    if len(time_ns) < 3:
+        return flagged
+    least = max(SPIKE_DEG, SPIKE_SIGMAS * sample_noise_deg(x_deg, y_deg))
+    step = np.hypot(np.diff(x_deg), np.diff(y_deg))
+    across = np.hypot(x_deg[2:] - x_deg[:-2], y_deg[2:] - y_deg[:-2])
+    span = (time_ns[2:] - time_ns[:-2]) / 1e9
+    nearer = np.minimum(step[1:], step[:-1])
+    flagged[1:-1] = (nearer > least) & (across < nearer / 2) & (span > 0) & (span <= SPIKE_SPAN_S)
+    # Of two flagged neighbours it cannot be told which one is wrong.
+    return flagged & ~(np.roll(flagged, 1) | np.roll(flagged, -1))
+
+
+def sample_noise_deg(x_deg: ArrayLike, y_deg: ArrayLike) -> float:
+    """Robust SD of one sample on one axis: the median difference of neighbours, scaled.
+
+    Returns
+    -------
+    float
+        Degrees; NaN with fewer than two samples.
+    """
+    steps = np.concatenate([np.diff(np.asarray(x_deg, float)), np.diff(np.asarray(y_deg, float))])
+    return float(MAD_TO_SD * np.median(np.abs(steps)) / np.sqrt(2)) if steps.size else float("nan")
+
+
+def longest_bridge_s(steps_s: Floats) -> float:
+    """Longest step between neighbours inside one segment: 75 ms more than the usual interval."""
+    return GAP_S + float(np.quantile(steps_s, 0.9))
+
+
+def _segments(time_ns: Ints, clock: Ints, steps_s: Floats) -> list[tuple[int, int]]:
+    if not len(time_ns):
+        return []
+    cuts = np.zeros(0, np.int64)
+    if steps_s.size:
+        broken = (np.diff(time_ns) / 1e9 > longest_bridge_s(steps_s)) | (np.diff(clock) != 0)
+        cuts = np.flatnonzero(broken) + 1
+    edges = [0, *cuts.tolist(), len(time_ns)]
+    return list(pairwise(edges))

@@ -1,0 +1,153 @@
+"""Fixations in coarse or noisy gaze: the most likely cut of a segment into still pieces and single samples.
+
+A fixation is a run of samples about one place with Gaussian noise; every other sample (a saccade in flight,
+an overshoot, an outlier) stands alone. With the noise SD s, the cut minimises
+
+    sum over fixations [FIXATION_COST + sum |z - mean|² / (2 s²)] + LONE_COST x (number of other samples)
+
+by dynamic programming, exact but for the pruning, one sample at a time, so that the same code serves a
+recording and a live stream. The costs are negative log likelihoods: LONE_COST is that of a sample spread over
+some ten square noise units, FIXATION_COST what a new place has to explain. Times are real stamps throughout.
+
+References
+----------
+Killick, Fearnhead, Eckley (2012). Optimal detection of changepoints with a linear computational cost. JASA
+107, 1590-1598. 10.1080/01621459.2012.737745 (the pruning). Salvucci, Goldberg (2000). ETRA, 71-78.
+10.1145/355017.355028 (why still pieces and not speeds at low rates).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+FIXATION_COST = 5.0
+LONE_COST = 3.0
+NOISE_FLOOR_DEG = 0.35
+"""Within a fixation the eye drifts and makes movements below half a degree; less noise than this is not
+believed."""
+MIN_FIXATION_S = 0.060
+MIN_SAMPLES = 2
+MAX_CANDIDATES = 128
+
+Floats = NDArray[np.float64]
+Piece = tuple[int, int]
+
+# Columns of the table of candidates: places where the open fixation may have begun.
+_START, _COST, _SUM_X, _SUM_Y, _SUM_SQ, _TIME = range(6)
+
+
+class Segmentation:
+    """The best cut of the samples so far, kept up to date.
+
+    Parameters
+    ----------
+    noise_deg : float
+        SD of one sample on one axis; raised to the floor of .35 degrees. May be changed between samples.
+    interval_s : float
+        The usual time between samples, which the last sample of a fixation stands for.
+    """
+
+    def __init__(self, noise_deg: float, interval_s: float) -> None:
+        self.noise_deg = noise_deg
+        self.interval_s = interval_s
+        self._origin: tuple[float, float] | None = None
+        self._sums: list[tuple[float, float, float]] = [(0.0, 0.0, 0.0)]
+        # Best cost of the first k samples whose last sample is alone, or ends a fixation.
+        self._alone: list[float] = [0.0]
+        self._fixated: list[float] = [math.inf]
+        self._start: list[int] = [-1]  # where the fixation ending at k began
+        self._open: list[tuple[float, int]] = [(math.inf, -1)]  # the same if it may still go on
+        self._candidates = np.zeros((0, 6))
+
+    def __len__(self) -> int:
+        return len(self._alone) - 1
+
+    def push(self, time_s: float, x_deg: float, y_deg: float) -> None:
+        """Add a sample; its time is after the one before."""
+        if self._origin is None:
+            self._origin = (x_deg, y_deg)
+        x, y = x_deg - self._origin[0], y_deg - self._origin[1]
+        n = len(self)
+        before = self._sums[-1]
+        opening = min(self._alone[n], self._fixated[n]) + FIXATION_COST
+        self._candidates = np.vstack([self._candidates, (n, opening, *before, time_s)])
+        sums = (before[0] + x, before[1] + y, before[2] + x * x + y * y)
+        self._sums.append(sums)
+        total = self._totals(n + 1, sums)
+        self._alone.append(min(self._alone[n], self._fixated[n]) + LONE_COST)
+        first = int(np.argmin(total))
+        self._open.append((float(total[first]), int(self._candidates[first, _START])))
+        self._close(n + 1, time_s, total)
+        if len(total) > MAX_CANDIDATES:
+            self._prune(total)
+
+    def pop(self) -> None:
+        """Take the newest sample back."""
+        for column in (self._sums, self._alone, self._fixated, self._start, self._open):
+            column.pop()
+        self._candidates = self._candidates[self._candidates[:, _START] < len(self)]
+
+    def pieces(self, ended: bool) -> tuple[list[Piece], bool]:
+        """Trace the best cut back.
+
+        Parameters
+        ----------
+        ended : bool
+            No sample follows: a fixation at the end must have its least duration. Otherwise one may have
+            just begun.
+
+        Returns
+        -------
+        pieces : list of (first, last)
+            The fixations, oldest first, as positions of samples pushed.
+        is_open : bool
+            The last one reaches the newest sample, so it may go on.
+        """
+        k = len(self)
+        found: list[Piece] = []
+        closing, start = (self._fixated[k], self._start[k]) if ended else self._open[k]
+        fixating = closing < self._alone[k]
+        is_open = fixating
+        while k > 0:
+            if fixating:
+                found.append((start, k - 1))
+                k = start
+            else:
+                k -= 1
+            fixating, start = self._fixated[k] < self._alone[k], self._start[k]
+        return found[::-1], is_open
+
+    def _totals(self, k: int, sums: tuple[float, float, float]) -> Floats:
+        """Cost of the first k samples if the last of them belong to a fixation since each candidate."""
+        c = self._candidates
+        weight = 0.5 / max(self.noise_deg, NOISE_FLOOR_DEG) ** 2
+        x, y = sums[0] - c[:, _SUM_X], sums[1] - c[:, _SUM_Y]
+        scatter = sums[2] - c[:, _SUM_SQ] - (x * x + y * y) / (k - c[:, _START])
+        out: Floats = c[:, _COST] + weight * scatter
+        return out
+
+    def _close(self, k: int, time_s: float, total: Floats) -> None:
+        """Find the best fixation of at least the least duration that ends with sample k."""
+        latest = time_s + self.interval_s - MIN_FIXATION_S + 1e-9
+        n = int(np.searchsorted(self._candidates[:, _TIME], latest, side="right"))
+        n = min(n, int(np.searchsorted(self._candidates[:, _START], k - MIN_SAMPLES, side="right")))
+        if not n:
+            self._fixated.append(math.inf)
+            self._start.append(-1)
+            return
+        best = int(np.argmin(total[:n]))
+        self._fixated.append(float(total[best]))
+        self._start.append(int(self._candidates[best, _START]))
+
+    def _prune(self, total: Floats) -> None:
+        """Drop candidates that can no longer win, and of the older half all but the best."""
+        k = len(self)
+        keep = total < min(self._alone[k], self._fixated[k]) + FIXATION_COST
+        half = len(total) // 2
+        keep[:half] = False
+        keep[int(np.argmin(total[:half]))] = True
+        keep[-8:] = True
+        self._candidates = self._candidates[keep]
