@@ -102,7 +102,7 @@ class GazeScript:
             last = self._looks[-1]
             leave = max(leave, last.onset_ns)
             self._looks[-1] = Look(last.onset_ns, min(last.offset_ns, leave), last.x_px, last.y_px)
-            look = Look(leave + self._saccade_ns(last, x_px, y_px), FOREVER_NS, x_px, y_px)
+            look = Look(leave + saccade_ns(self._screen, last, x_px, y_px), FOREVER_NS, x_px, y_px)
         self.add(look)
         return look
 
@@ -168,11 +168,7 @@ class GazeScript:
         if k + 1 == len(self._looks):
             return here.offset_ns
         there = self._looks[k + 1]
-        return max(here.offset_ns, there.onset_ns - self._saccade_ns(here, there.x_px, there.y_px))
-
-    def _saccade_ns(self, here: Look, x_px: float, y_px: float) -> int:
-        amplitude = float(self._screen.angle_deg(here.x_px, here.y_px, x_px, y_px))
-        return int((SACCADE_BASE_MS + SACCADE_MS_PER_DEG * amplitude) * 1e6)
+        return max(here.offset_ns, there.onset_ns - saccade_ns(self._screen, here, there.x_px, there.y_px))
 
 
 def random_blinks(
@@ -193,3 +189,23 @@ def random_blinks(
             return blinks
         blinks.append((int(time_ns), int(time_ns) + BLINK_NS))
         time_ns += BLINK_NS + 0.5e9
+
+
+def random_looks(screen: Screen, start_ns: int, duration_ns: int, rng: np.random.Generator) -> list[Look]:
+    """Fixations of 200 to 450 ms anywhere on the screen, a saccade apart."""
+    looks: list[Look] = []
+    time_ns = start_ns
+    while time_ns < start_ns + duration_ns:
+        x, y = rng.uniform(0, screen.width_px), rng.uniform(0, screen.height_px)
+        if looks:
+            time_ns += saccade_ns(screen, looks[-1], x, y)
+        end_ns = time_ns + int(rng.uniform(200e6, 450e6))
+        looks.append(Look(time_ns, end_ns, x, y))
+        time_ns = end_ns
+    return looks
+
+
+def saccade_ns(screen: Screen, here: Look, x_px: float, y_px: float) -> int:
+    """How long the eye takes from a fixation to a place."""
+    amplitude = float(screen.angle_deg(here.x_px, here.y_px, x_px, y_px))
+    return int((SACCADE_BASE_MS + SACCADE_MS_PER_DEG * amplitude) * 1e6)

@@ -1,0 +1,130 @@
+"""A recorded session as a live source: the same samples at the same pace."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gazelab.core.gaze import SourceState
+from gazelab.sessions.reader import Session
+from gazelab.sources.base import Clock, Reading, SourceInfo
+
+
+class Recorded:
+    """A `GazeSource` that plays a session.
+
+    Samples come in the order of recording with every number as recorded; only the times are moved, all by the
+    same amount, so that the first sample is at the time of `open`. Stamps that went back stay so.
+
+    Parameters
+    ----------
+    session : Session, Path or str
+    paced : bool
+        Give each sample when its time has come; otherwise as fast as they are asked for, one a call.
+    clock, wait : callable
+        Session time in ns; a sleep of so many seconds.
+    """
+
+    def __init__(
+        self,
+        session: Session | Path | str,
+        paced: bool = True,
+        *,
+        clock: Clock = time.perf_counter_ns,
+        wait: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._session = session if isinstance(session, Session) else Session.open(session)
+        self._paced, self._clock, self._wait = paced, clock, wait
+        self._state = SourceState.IDLE
+        self._next = self._shift_ns = 0
+        header = self._session.header
+        detail = [("recorded_with", header.source.name), ("recorded_device", header.source.device)]
+        detail += sorted(header.model_files.items())
+        if header.feature_version:
+            detail.append(("feature_version", header.feature_version))
+        self.info = SourceInfo(
+            "recorded",
+            self._session.session_id,
+            has_features=bool(header.feature_version),
+            latency_ns=0,
+            detail=tuple(detail),
+        )
+
+    @property
+    def state(self) -> SourceState:
+        """OK while samples are left, then ENDED."""
+        return self._state
+
+    def open(self) -> None:
+        """Read the session's samples and start at the first.
+
+        Raises
+        ------
+        SessionError
+            The session's files cannot be read.
+        """
+        self._gaze = self._session.gaze()
+        self._features = self._session.features()
+        self._feature_of = _by_frame(self._features)
+        self._next = 0
+        self._shift_ns = self._clock() - int(self._gaze["time_ns"][0]) if len(self._gaze) else 0
+        self._state = SourceState.OK if len(self._gaze) else SourceState.ENDED
+
+    def read(self, timeout_s: float = 0.0) -> list[Reading]:
+        """Give what is due by the clock (`paced`), or the next sample."""
+        if self._state is not SourceState.OK:
+            return []
+        if not self._paced:
+            return self._take(self._next + 1)
+        early_s = (self._due_ns(self._next) - self._clock()) / 1e9
+        if early_s > 0 and timeout_s > 0:
+            self._wait(min(early_s, timeout_s))
+        now, end = self._clock(), self._next
+        while end < len(self._gaze) and self._due_ns(end) <= now:
+            end += 1
+        return self._take(end)
+
+    def close(self) -> None:
+        """Stop; may be called twice."""
+        self._state = SourceState.IDLE
+
+    def __enter__(self) -> Self:
+        self.open()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _due_ns(self, k: int) -> int:
+        return int(self._gaze["time_ns"][k]) + self._shift_ns
+
+    def _take(self, end: int) -> list[Reading]:
+        readings = [self._reading(k) for k in range(self._next, end)]
+        self._next = end
+        if end >= len(self._gaze):
+            self._state = SourceState.ENDED
+        return readings
+
+    def _reading(self, k: int) -> Reading:
+        sample = self._gaze[k].copy()
+        at = self._feature_of.get((int(sample["frame_index"]), int(sample["time_ns"])))
+        features = None if at is None else self._features[at].copy()
+        sample["time_ns"] += self._shift_ns
+        sample["arrival_ns"] += self._shift_ns
+        if features is not None:
+            features["time_ns"] += self._shift_ns
+        return Reading(sample, features)
+
+
+def _by_frame(features: NDArray[np.void]) -> dict[tuple[int, int], int]:
+    """Row of each (frame, time)."""
+    keys = zip(features["frame_index"].tolist(), features["time_ns"].tolist(), strict=True)
+    return {key: k for k, key in enumerate(keys)}
