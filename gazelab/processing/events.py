@@ -20,7 +20,7 @@ from gazelab.core.gaze import EventArray, EventKind, GazeArray, empty_events
 from gazelab.core.geometry import Screen
 from gazelab.processing.blinks import blink_events, blink_mask, gap_events
 from gazelab.processing.degrees import NOMINAL, screen_in_degrees
-from gazelab.processing.events_edges import bounds_ns, trim
+from gazelab.processing.events_edges import Motion, bounds_ns, trim
 from gazelab.processing.events_ivt import FAST_DEG_S, WINDOW_S, runs, slow_pieces, speed_deg_s
 from gazelab.processing.events_online import OnlineFixations
 from gazelab.processing.events_samples import Samples, usable_samples
@@ -187,4 +187,4 @@ def _still_pieces(t: Floats, x: Floats, y: Floats, samples: Samples) -> list[Pie
     cut = Segmentation(samples.noise_deg, samples.interval_s)
     for now, x_now, y_now in zip(t.tolist(), x.tolist(), y.tolist(), strict=True):
         cut.push(now, x_now, y_now)
-    return trim(cut.pieces(ended=True)[0], t, x, y, samples.noise_deg)
+    return trim(cut.pieces(ended=True)[0], Motion.between(t, x, y, samples.noise_deg))

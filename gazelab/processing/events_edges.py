@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 Piece = tuple[int, int]
 
 FAST_DEG_S = 30.0
@@ -20,54 +22,82 @@ SETTLING_S = 0.045
 SPEED_NOISE_FLOOR_DEG = 0.02
 
 
-def trim(
-    pieces: Sequence[Piece],
-    time_s: Floats,
-    x_deg: Floats,
-    y_deg: Floats,
-    noise_deg: float,
-    earlier: int | None = None,
-) -> list[Piece]:
-    """Take the saccade's tail off the fixations' ends.
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """How fast the eye moved to each sample, and which speeds can be believed.
 
-    A piece that begins right after another was reached by a saccade between two samples. Where noise allows,
-    samples faster than 30 degrees a second are cut off either end; where it does not, what lies within 45 ms
-    of the last piece's end, since no eye can have settled by then.
-
-    Parameters
+    Attributes
     ----------
-    pieces : list of (first, last)
-        Ascending, not overlapping.
-    time_s, x_deg, y_deg : numpy.ndarray, shape (n,)
-    noise_deg : float
-    earlier : int, optional
-        Position of the last sample of the fixation before `pieces`.
+    time_s : numpy.ndarray, shape (n,)
+    too_fast : numpy.ndarray of bool, shape (n,)
+        Reached faster than 30 degrees a second, and faster than noise would explain.
+    blurred : numpy.ndarray of bool, shape (n,)
+        Noise hides a speed of 30 degrees a second.
+    """
+
+    time_s: Floats
+    too_fast: Bools
+    blurred: Bools
+
+    @classmethod
+    def between(cls, time_s: Floats, x_deg: Floats, y_deg: Floats, noise_deg: float) -> Motion:
+        """Measure the speed from each sample to the next; the first has none."""
+        steps_s = np.diff(time_s)
+        speed = np.hypot(np.diff(x_deg), np.diff(y_deg)) / steps_s
+        noise_speed = max(noise_deg, SPEED_NOISE_FLOOR_DEG) * np.sqrt(2) / steps_s
+        least = np.maximum(FAST_DEG_S, NOISE_FACTOR * noise_speed)
+        first = np.zeros(1, bool)
+        return cls(
+            time_s,
+            np.concatenate([first, speed > least])[: len(time_s)],
+            np.concatenate([first, least > FAST_DEG_S])[: len(time_s)],
+        )
+
+
+def trim(pieces: Sequence[Piece], motion: Motion) -> list[Piece]:
+    """Take the saccade's tail off the ends of fixations that segmentation found.
 
     Returns
     -------
     list of (first, last)
         At least one sample is left of each.
     """
-    if not pieces:
-        return []
-    steps_s = np.diff(time_s)
-    speed = np.concatenate([[0.0], np.hypot(np.diff(x_deg), np.diff(y_deg)) / steps_s])
-    noise_speed = max(noise_deg, SPEED_NOISE_FLOOR_DEG) * np.sqrt(2) / np.concatenate([[np.inf], steps_s])
-    least = np.maximum(FAST_DEG_S, NOISE_FACTOR * noise_speed)
-    too_fast = speed > least
-    blurred = least > FAST_DEG_S
     out: list[Piece] = []
+    earlier = None
     for first, last in pieces:
-        if earlier is not None and earlier == first - 1:
-            while first < last and blurred[first] and time_s[first] < time_s[earlier] + SETTLING_S:
-                first += 1
+        out.append((settled(first, last, motion, earlier), left(first, last, motion)))
         earlier = last
-        while first < last and too_fast[first]:
+    return [(first, last) for first, last in out if first <= last]
+
+
+def settled(first: int, last: int, motion: Motion, earlier: int | None = None) -> int:
+    """Find the sample of a piece at which the eye has settled.
+
+    A piece that begins right after another was reached by a saccade between two samples. Where noise allows,
+    samples faster than 30 degrees a second are cut off; where it does not, what lies within 45 ms of the
+    earlier piece's end, since no eye can have settled by then.
+
+    Parameters
+    ----------
+    first, last : int
+        The piece.
+    earlier : int, optional
+        Position of the last sample of the piece before.
+    """
+    if earlier is not None and earlier == first - 1:
+        until_s = motion.time_s[earlier] + SETTLING_S
+        while first < last and motion.blurred[first] and motion.time_s[first] < until_s:
             first += 1
-        while last > first and too_fast[last]:
-            last -= 1
-        out.append((first, last))
-    return out
+    while first < last and motion.too_fast[first]:
+        first += 1
+    return first
+
+
+def left(first: int, last: int, motion: Motion) -> int:
+    """Find the last sample of a piece that was not yet reached by the next saccade."""
+    while last > first and motion.too_fast[last]:
+        last -= 1
+    return last
 
 
 def bounds_ns(pieces: Sequence[Piece], time_ns: Ints, interval_s: float, segment: tuple[int, int]) -> Ints:

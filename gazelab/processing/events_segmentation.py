@@ -19,6 +19,7 @@ Killick, Fearnhead, Eckley (2012). Optimal detection of changepoints with a line
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,21 +40,33 @@ Piece = tuple[int, int]
 _START, _COST, _SUM_X, _SUM_Y, _SUM_SQ, _TIME = range(6)
 
 
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """The part of a fixation that is settled: count, sums of x, y and x² + y², and its first time."""
+
+    n: int
+    sum_x: float
+    sum_y: float
+    sum_sq: float
+    time_s: float
+
+
 class Segmentation:
     """The best cut of the samples so far, kept up to date.
 
     Parameters
     ----------
     noise_deg : float
-        SD of one sample on one axis; raised to the floor of .35 degrees. May be changed between samples.
+        SD of one sample on one axis; raised to the floor of .35 degrees.
     interval_s : float
         The usual time between samples, which the last sample of a fixation stands for.
+    begun : Begun, optional
+        A fixation that is known to have begun before the first sample pushed and to have lasted up to it.
     """
 
-    def __init__(self, noise_deg: float, interval_s: float) -> None:
+    def __init__(self, noise_deg: float, interval_s: float, begun: Begun | None = None) -> None:
         self.noise_deg = noise_deg
         self.interval_s = interval_s
-        self._origin: tuple[float, float] | None = None
         self._sums: list[tuple[float, float, float]] = [(0.0, 0.0, 0.0)]
         # Best cost of the first k samples whose last sample is alone, or ends a fixation.
         self._alone: list[float] = [0.0]
@@ -61,20 +74,27 @@ class Segmentation:
         self._start: list[int] = [-1]  # where the fixation ending at k began
         self._open: list[tuple[float, int]] = [(math.inf, -1)]  # the same if it may still go on
         self._candidates = np.zeros((0, 6))
+        if begun is not None:
+            self._go_on(begun)
+
+    def _go_on(self, begun: Begun) -> None:
+        """Begin inside a fixation: the samples so far are known by their sums alone."""
+        n, sums = begun.n, (begun.sum_x, begun.sum_y, begun.sum_sq)
+        self._candidates = np.array([[-n, FIXATION_COST, *(-s for s in sums), begun.time_s]])
+        self._alone = [math.inf]
+        self._fixated = [float(self._totals(0, (0.0, 0.0, 0.0))[0])]
+        self._start = [-n]
 
     def __len__(self) -> int:
         return len(self._alone) - 1
 
     def push(self, time_s: float, x_deg: float, y_deg: float) -> None:
         """Add a sample; its time is after the one before."""
-        if self._origin is None:
-            self._origin = (x_deg, y_deg)
-        x, y = x_deg - self._origin[0], y_deg - self._origin[1]
         n = len(self)
         before = self._sums[-1]
         opening = min(self._alone[n], self._fixated[n]) + FIXATION_COST
         self._candidates = np.vstack([self._candidates, (n, opening, *before, time_s)])
-        sums = (before[0] + x, before[1] + y, before[2] + x * x + y * y)
+        sums = (before[0] + x_deg, before[1] + y_deg, before[2] + x_deg**2 + y_deg**2)
         self._sums.append(sums)
         total = self._totals(n + 1, sums)
         self._alone.append(min(self._alone[n], self._fixated[n]) + LONE_COST)
@@ -83,12 +103,6 @@ class Segmentation:
         self._close(n + 1, time_s, total)
         if len(total) > MAX_CANDIDATES:
             self._prune(total)
-
-    def pop(self) -> None:
-        """Take the newest sample back."""
-        for column in (self._sums, self._alone, self._fixated, self._start, self._open):
-            column.pop()
-        self._candidates = self._candidates[self._candidates[:, _START] < len(self)]
 
     def pieces(self, ended: bool) -> tuple[list[Piece], bool]:
         """Trace the best cut back.
@@ -102,7 +116,8 @@ class Segmentation:
         Returns
         -------
         pieces : list of (first, last)
-            The fixations, oldest first, as positions of samples pushed.
+            The fixations, oldest first, as positions of samples pushed; `first` is negative, and `last` may
+            be -1, for the fixation that had begun before.
         is_open : bool
             The last one reaches the newest sample, so it may go on.
         """
@@ -111,13 +126,14 @@ class Segmentation:
         closing, start = (self._fixated[k], self._start[k]) if ended else self._open[k]
         fixating = closing < self._alone[k]
         is_open = fixating
-        while k > 0:
+        while k >= 0:
             if fixating:
                 found.append((start, k - 1))
                 k = start
             else:
                 k -= 1
-            fixating, start = self._fixated[k] < self._alone[k], self._start[k]
+            if k >= 0:
+                fixating, start = self._fixated[k] < self._alone[k], self._start[k]
         return found[::-1], is_open
 
     def _totals(self, k: int, sums: tuple[float, float, float]) -> Floats:
