@@ -27,8 +27,8 @@ class TapRow:
     weights : numpy.ndarray, shape (layer, head, key)
         Over every key so far or, if the tap was given `picture`, (layer, head, picture token).
     text_share, sink_share : numpy.ndarray, shape (layer, head), float32, or None
-        Only with `picture`: what fell on text, and on the sequence's first token where that is no picture
-        token; with the sum over the picture they make 1.
+        Only with `picture`: what fell on text, and on the sequence's first token (where that is no picture
+        token) or a learned sink; with the sum over the picture they make 1.
     """
 
     position: int
@@ -92,8 +92,10 @@ def picture_row(
     if picture.max() >= n_keys or picture.min() < 0:
         raise AttentionError(f"a picture token at position {picture.max()} of a sequence of {n_keys}.")
     on_picture = weights[..., torch.as_tensor(picture, device=weights.device)]
-    sink = torch.zeros_like(weights[..., 0]) if 0 in picture else weights[..., 0]
-    text = (weights.sum(-1) - on_picture.sum(-1) - sink).clamp(min=0)
+    total = weights.sum(-1)
+    first = torch.zeros_like(total) if 0 in picture else weights[..., 0]
+    text = (total - on_picture.sum(-1) - first).clamp(min=0)
+    sink = first + (1 - total).clamp(min=0)  # a learned sink takes what the keys leave
     return TapRow(
         position,
         layers,

@@ -1,10 +1,16 @@
-"""What eager attention costs, to be asked before it is used."""
+"""Eager attention: what it costs, to be asked before it is used, and where a layer puts its weights."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from torch import Tensor
+
 from gazelab.attention.decoder import attention_modules, decoder_of
+from gazelab.core.errors import AttentionError
+
+_ROUNDED = 1.02
+"""A row's sum may be above 1 by so much in half precision."""
 
 
 def eager_memory_bytes(model: Any, n_tokens: int, *, kept: bool = False) -> int:
@@ -32,3 +38,33 @@ def eager_memory_bytes(model: Any, n_tokens: int, *, kept: bool = False) -> int:
     item = next(decoder.parameters()).element_size()
     layers = len(set(attention_modules(decoder, "self").values())) or 1
     return int(matrix * (item * (layers if kept else 1) + 2 * 4))
+
+
+def weights_in(output: Any, model_name: str) -> tuple[int, Tensor]:
+    """Find the attention weights among a layer's outputs.
+
+    Some families put a position bias, of the same shape, before them: weights are those that are nowhere
+    negative and whose rows sum to 1 at most (less, where a learned sink takes the rest).
+
+    Returns
+    -------
+    index : int
+        In the layer's output.
+    weights : Tensor, shape (batch, head, query, key)
+
+    Raises
+    ------
+    AttentionError
+        There are none.
+    """
+    for index, part in enumerate(output if isinstance(output, tuple) else ()):
+        if index and isinstance(part, Tensor) and part.dim() == 4:
+            sums = part.float().sum(-1)
+            # Not finite counts as found: the tap then names the layer.
+            if (
+                not bool((part < 0).any())
+                and not bool((sums > _ROUNDED).any())
+                and not bool((sums == 0).all())
+            ):
+                return index, part
+    raise AttentionError("its attention layers give no weights, even in eager mode.", where=model_name)

@@ -24,6 +24,7 @@ from gazelab.attention.decoder import (
     decoder_of,
     uses_interface,
 )
+from gazelab.attention.eager import weights_in
 from gazelab.attention.implementations import RestoredImplementations, attention_implementations
 from gazelab.attention.row_weights import aligned, row_weights
 from gazelab.attention.rows import Rows, wanted_rows
@@ -242,16 +243,12 @@ class AttentionTap:
 
     def _eager_layer(self, module: nn.Module, args: tuple[Any, ...], output: Any) -> Any:
         """Take the wanted rows from a layer's full matrix, and the matrix out of the layer's output."""
-        full = output[1] if isinstance(output, tuple) and len(output) > 1 else None
-        if not isinstance(full, Tensor) or full.dim() != 4:
-            raise AttentionError(
-                "its attention layers give no weights, even in eager mode.", where=self._name
-            )
+        at, full = weights_in(output, self._name)
         rows = self._rows_of_layer(module, full.shape[0], full.shape[2])
         if rows:
             weights = full[0, :, rows].detach().float().transpose(0, 1)
             self._pass[self._modules[module]] = self._aligned(weights, full.shape[2])
-        return (output[0], None, *output[2:])
+        return (*output[:at], None, *output[at + 1 :])
 
     def _rows_of_layer(self, module: nn.Module, batch: int, n_queries: int) -> list[int]:
         """Query indices wanted of a layer in this pass."""

@@ -6,7 +6,7 @@ on its own patches alone, so the token that changes is the one that looks from t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -73,19 +73,24 @@ def picture_tokens(model: Any, inputs: Mapping[str, Any]) -> Tensor:
     return tokens
 
 
-def token_changes(model: Any, one: Mapping[str, Any], other: Mapping[str, Any]) -> NDArray[np.float64]:
-    """Measure how far each picture token moves between two pictures of one size.
+def token_changes(
+    model: Any, before: Mapping[str, Any], edited: Sequence[Mapping[str, Any]]
+) -> NDArray[np.float64]:
+    """Measure how far each picture token moves when the picture is edited.
 
     Parameters
     ----------
-    one, other : mapping
-        What the family's processor made of the two pictures.
+    before : mapping
+        What the family's processor made of the picture.
+    edited : sequence of mapping
+        The same of edited pictures of the same size.
 
     Returns
     -------
-    numpy.ndarray, shape (token,)
+    numpy.ndarray, shape (edit, token)
         Largest absolute change over a token's values.
     """
     with patches_apart(model):
-        before, after = picture_tokens(model, one), picture_tokens(model, other)
-    return np.asarray((after - before).abs().amax(-1), np.float64)
+        base = picture_tokens(model, before)
+        moved = [(picture_tokens(model, after) - base).abs().amax(-1).numpy() for after in edited]
+    return np.asarray(moved, np.float64)

@@ -51,11 +51,12 @@ def test_editing_one_patch_changes_one_token_and_it_is_the_grids(model):
     pixels = grey(28 * 9, 28 * 5)  # a size that the processor leaves alone: an edit cannot spread
     made, where = laid(pixels, model.config)
     assert (where.grid.rows, where.grid.cols) == (5, 9)
-    for row, col in np.ndindex(5, 9):
-        edited = with_edit(pixels, col * 28 + 14, row * 28 + 14)
-        change = token_changes(model, made, processed(edited))
-        assert change.shape == (45,)
-        assert np.flatnonzero(change > 0).tolist() == [where.token[row, col]]
+    cells = list(np.ndindex(5, 9))
+    edited = [processed(with_edit(pixels, col * 28 + 14, row * 28 + 14)) for row, col in cells]
+    changes = token_changes(model, made, edited)
+    assert changes.shape == (45, 45)
+    for cell, change in zip(cells, changes, strict=True):
+        assert np.flatnonzero(change > 0).tolist() == [where.token[cell]]
 
 
 def test_without_the_proofs_trick_an_edit_reaches_every_token(model):
@@ -77,10 +78,10 @@ def test_the_proof_puts_the_vision_towers_kernel_back(model):
 def test_V11_V7_an_edit_at_a_corner_of_a_resized_picture_lights_the_corners_token(model, width, height):
     pixels = grey(width, height)
     made, where = laid(pixels, model.config)
-    for x_px, y_px in ((5, 5), (width - 6, 5), (5, height - 6), (width - 6, height - 6)):
-        change = token_changes(model, made, processed(with_edit(pixels, x_px, y_px)))
-        row, col = (int(v) for v in where.grid.locate(x_px, y_px))
-        assert int(change.argmax()) == where.token[row, col]
+    spots = [(x_px, y_px) for x_px in (5, width - 6) for y_px in (5, height - 6)]
+    changes = token_changes(model, made, [processed(with_edit(pixels, *spot)) for spot in spots])
+    rows, cols = where.grid.locate(*zip(*spots, strict=True))
+    np.testing.assert_array_equal(changes.argmax(1), where.token[rows, cols])
 
 
 def seen_px(made, patch_px=14, merge=2):

@@ -5,6 +5,7 @@ import torch
 from torch import nn
 from transformers import DynamicCache, GPT2Config, GPT2LMHeadModel, StaticCache
 
+from gazelab.attention.eager import eager_memory_bytes, weights_in
 from gazelab.attention.implementations import attention_implementations
 from gazelab.attention.rows import predicting_row
 from gazelab.attention.tap import AttentionTap
@@ -169,7 +170,7 @@ def test_a_first_token_of_the_picture_is_no_text_sink():
     with AttentionTap(model, picture=[0, 1, 2]) as tap:
         tiny.generate(model, ids, n=1)
     (row,) = tap.captured
-    assert np.all(row.sink_share == 0)
+    np.testing.assert_allclose(row.sink_share, 0, atol=1e-6)
     np.testing.assert_allclose(row.weights.sum(-1) + row.text_share, 1, atol=1e-6)
 
 
@@ -269,3 +270,68 @@ def test_a_family_of_another_build_is_read_too():
     with AttentionTap(model, rows="all") as tap, torch.no_grad():
         model(ids)
     assert_rows_equal_eager(tap, tiny.eager_matrix(model, ids))
+
+
+@pytest.mark.parametrize("model_of", [tiny.bloom, tiny.gemma2, tiny.gpt_oss])
+def test_V1_what_sdpa_cannot_do_is_refused_with_a_way_out_and_read_eagerly(model_of):
+    model, ids = model_of(), tiny.prompt(9)
+    before = attention_implementations(model)
+    with pytest.raises(AttentionError, match=r'does not go through.*method="eager"'), AttentionTap(model):
+        pass
+    with AttentionTap(model, method="eager") as tap:
+        whole = tiny.generate(model, ids, n=3)
+    assert tap.rows[:3] == (8, 9, 10)[: len(tap.rows)]
+    assert attention_implementations(model) == before
+    with torch.no_grad():
+        full = torch.stack(model(whole, output_attentions=True).attentions)[:, 0].numpy()
+    for row, weights in zip(tap.rows, tap.weights, strict=True):
+        np.testing.assert_allclose(weights, full[:, :, row, : weights.shape[-1]], atol=1e-5)
+
+
+def test_eager_reading_keeps_no_matrix_in_the_models_output():
+    model, ids = tiny.llama(), tiny.prompt(9)
+    with AttentionTap(model, method="eager", rows="all") as tap, torch.no_grad():
+        out = model(ids, output_attentions=True)
+    assert not any(isinstance(layer, torch.Tensor) for layer in out.attentions or ())
+    assert_rows_equal_eager(tap, tiny.eager_matrix(model, ids))
+
+
+def test_a_learned_sink_counts_as_sink():
+    model, ids = tiny.gpt_oss(), tiny.prompt(9)
+    with AttentionTap(model, method="eager") as whole:
+        tiny.generate(model, ids, n=1)
+    with AttentionTap(model, method="eager", picture=[2, 3]) as tap:
+        tiny.generate(model, ids, n=1)
+    left = 1 - whole.weights[0].sum(-1)
+    assert left.max() > 0.001
+    np.testing.assert_allclose(tap.captured[0].sink_share, whole.weights[0, ..., 0] + left, atol=1e-6)
+
+
+def test_a_position_bias_is_not_taken_for_weights():
+    bias, weights = torch.randn(1, 2, 3, 3), torch.full((1, 2, 3, 3), 1 / 3)
+    index, found = weights_in((torch.zeros(1, 3, 4), bias, weights), "T5")
+    assert index == 2
+    assert found is weights
+    with pytest.raises(AttentionError, match="T5: its attention layers give no weights"):
+        weights_in((torch.zeros(1, 3, 4), bias, None), "T5")
+
+
+@pytest.mark.parametrize("method", ["interface", "eager"])
+def test_cross_attention_of_an_encoder_decoder_is_read_over_the_encoders_keys(method):
+    model, ids = tiny.bart(), tiny.prompt(9)
+    with AttentionTap(model, kind="cross", method=method) as tap:
+        whole = tiny.generate(model, ids, n=4)
+    n = len(tap.rows)
+    assert tap.weights.shape == (n, 2, 4, 9)
+    model.set_attn_implementation("eager")
+    with torch.no_grad():
+        out = model(input_ids=ids, decoder_input_ids=whole[:, :n], output_attentions=True)
+    full = torch.stack(out.cross_attentions)[:, 0].numpy()
+    assert_rows_equal_eager(tap, full)
+
+
+def test_the_estimate_of_eager_memory_grows_with_the_square_of_the_prompt():
+    model = tiny.llama()  # 3 layers, 4 heads, float32
+    assert eager_memory_bytes(model, 1000) == 4 * 1000**2 * (4 + 8)
+    assert eager_memory_bytes(model, 1000, kept=True) == 4 * 1000**2 * (3 * 4 + 8)
+    assert eager_memory_bytes(model.to(torch.bfloat16), 2000, kept=True) == 4 * 2000**2 * (3 * 2 + 8)

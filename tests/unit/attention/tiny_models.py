@@ -6,7 +6,20 @@ import inspect
 from typing import Any
 
 import torch
-from transformers import Gemma3ForCausalLM, Gemma3TextConfig, LlamaConfig, LlamaForCausalLM
+from transformers import (
+    BartConfig,
+    BartForConditionalGeneration,
+    BloomConfig,
+    BloomForCausalLM,
+    Gemma2Config,
+    Gemma2ForCausalLM,
+    Gemma3ForCausalLM,
+    Gemma3TextConfig,
+    GptOssConfig,
+    GptOssForCausalLM,
+    LlamaConfig,
+    LlamaForCausalLM,
+)
 
 SPIKY = 0.4
 """Spread of the random weights: wide enough that attention is far from uniform."""
@@ -49,6 +62,60 @@ def gemma3() -> Any:
         bos_token_id=None,
     )
     return Gemma3ForCausalLM(config).eval()
+
+
+SMALL = {
+    "vocab_size": 99,
+    "hidden_size": 32,
+    "intermediate_size": 48,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "head_dim": 8,
+    "initializer_range": SPIKY,
+    "pad_token_id": 0,
+    "eos_token_id": None,
+    "bos_token_id": None,
+}
+
+
+def bloom() -> Any:
+    """A family of before the attention interface."""
+    config = BloomConfig(
+        vocab_size=99, hidden_size=32, n_layer=2, n_head=4, eos_token_id=None, initializer_range=SPIKY
+    )
+    return BloomForCausalLM(config).eval()
+
+
+def gemma2() -> Any:
+    """Scores capped by tanh, which the sdpa kernel cannot do."""
+    return Gemma2ForCausalLM(Gemma2Config(**SMALL)).eval()
+
+
+def gpt_oss() -> Any:
+    """A learned sink in every head, which the sdpa kernel cannot do."""
+    return GptOssForCausalLM(GptOssConfig(num_local_experts=2, num_experts_per_tok=1, **SMALL)).eval()
+
+
+def bart() -> Any:
+    """An encoder-decoder of 2 + 2 layers."""
+    config = BartConfig(
+        vocab_size=99,
+        d_model=32,
+        encoder_layers=2,
+        decoder_layers=2,
+        encoder_attention_heads=4,
+        decoder_attention_heads=4,
+        encoder_ffn_dim=48,
+        decoder_ffn_dim=48,
+        init_std=SPIKY,
+        pad_token_id=0,
+        bos_token_id=1,
+        eos_token_id=2,
+        decoder_start_token_id=1,
+        forced_eos_token_id=None,
+    )
+    return BartForConditionalGeneration(config).eval()
 
 
 def prompt(length: int = 17) -> torch.Tensor:
