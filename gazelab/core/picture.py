@@ -105,6 +105,13 @@ def encode_png(rgb: NDArray[np.uint8]) -> bytes:
     return out.getvalue()
 
 
+def encode_rgba_png(rgba: NDArray[np.uint8]) -> bytes:
+    """Encode (height, width, 4) uint8 RGBA pixels, such as a heat map to lay over a picture, as PNG."""
+    out = io.BytesIO()
+    Image.fromarray(np.ascontiguousarray(rgba), "RGBA").save(out, "PNG")
+    return out.getvalue()
+
+
 def _read(path: Path) -> bytes:
     if path.stat().st_size > MAX_BYTES:
         raise PictureError(f"more than {MAX_BYTES // 1_000_000} MB.", where=path, todo="Scale it down first.")

@@ -1,0 +1,155 @@
+"""The verbs that measure gaze: calibrate and record."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gazelab.cli_options import DEFAULT_SCREEN, DataOption, ScreenOption, data_root, parse_screen
+from gazelab.core.errors import CalibrationError, ConfigError
+
+if TYPE_CHECKING:
+    from gazelab.calibration.profile import Profile
+    from gazelab.core.geometry import Screen
+    from gazelab.sources.base import GazeSource
+
+SourceOption = Annotated[
+    str, typer.Option("--source", help="webcam, video, synthetic, recorded or pointer (in the app only).")
+]
+DeviceOption = Annotated[
+    str,
+    typer.Option(
+        "--device", help="A camera's number or name, a video file, or a session.", show_default="the first"
+    ),
+]
+ParticipantOption = Annotated[
+    str, typer.Option("--participant", help="A code of letters and digits, never a name.")
+]
+
+
+def calibrate(
+    source: SourceOption = "webcam",
+    device: DeviceOption = "",
+    participant: ParticipantOption = "P1",
+    points: Annotated[int, typer.Option(help="5, 9, 13 or 16 targets.")] = 9,
+    screen: ScreenOption = DEFAULT_SCREEN,
+    data: DataOption = None,
+    seed: Annotated[int, typer.Option(help="Of the targets' order.")] = 0,
+) -> None:
+    """Calibrate, validate on held-out targets, save a profile.
+
+    With a camera this opens the app, since somebody must see the targets. The synthetic participant needs
+    no window.
+
+    Example: gazelab calibrate --source synthetic --participant TEST
+    """
+    if source != "synthetic":
+        from gazelab.app import main as app_main
+
+        raise typer.Exit(app_main(["--data", str(data_root(data)), "--page", "calibrate"]))
+    from gazelab.pipeline.synthetic_session import calibrate_synthetic
+
+    def say(text: str) -> None:
+        typer.echo(text, err=True)
+
+    profile, path = calibrate_synthetic(data_root(data), parse_screen(screen), participant, seed, points, say)
+    v = profile.validation
+    typer.echo(
+        f"accuracy {v.accuracy_deg:.2f} deg ({v.accuracy_px:.0f} px),"
+        f" precision RMS-S2S {v.rms_s2s_deg:.2f} deg, SD {v.sd_deg:.2f} deg, data loss {v.data_loss:.1%},"
+        f" on {len(v.targets)} held-out targets"
+    )
+    typer.echo(f"Profile: {path}")
+
+
+def record(
+    source: SourceOption = "webcam",
+    device: DeviceOption = "",
+    seconds: Annotated[
+        float | None, typer.Option(min=0.1, help="Record so long without a window; else the app opens.")
+    ] = None,
+    session: Annotated[
+        str, typer.Option("--session", help="The session's id.", show_default="made of the time")
+    ] = "",
+    participant: ParticipantOption = "P1",
+    profile: Annotated[
+        Path | None, typer.Option(help="A calibration profile's folder.", show_default="none: no gaze")
+    ] = None,
+    screen: ScreenOption = DEFAULT_SCREEN,
+    data: DataOption = None,
+) -> None:
+    """Record gaze, in the app or without a window.
+
+    With --seconds it records so long without a window; without, the app opens with charts and questions.
+
+    Example: gazelab record --source synthetic --seconds 10 --session trial1
+    """
+    root = data_root(data)
+    if seconds is None:
+        from gazelab.app import main as app_main
+
+        raise typer.Exit(app_main(["--data", str(root), "--page", "record"]))
+    if source == "pointer":
+        raise ConfigError(
+            "the pointer can only be read from a window.",
+            where="--source pointer",
+            todo="Leave out --seconds.",
+        )
+    _record_without_window(source, device, seconds, session, participant, profile, parse_screen(screen), root)
+
+
+def _record_without_window(
+    source: str,
+    device: str,
+    seconds: float,
+    session: str,
+    participant: str,
+    profile: Path | None,
+    screen: Screen,
+    root: Path,
+) -> None:
+    from gazelab.calibration.profile import load_profile
+    from gazelab.pipeline.calibrate import profile_facts
+    from gazelab.pipeline.record import header_for, record_for
+    from gazelab.sessions.names import new_session_id
+    from gazelab.sessions.writer import SessionWriter
+    from gazelab.sources.registry import open_source
+
+    loaded = load_profile(profile) if profile is not None else None
+    opened = open_source(
+        source,
+        device=device,
+        screen=screen,
+        mapping=None if loaded is None else loaded.mapping,
+        paced=source != "video",
+    )
+    facts: dict[str, object] = {}
+    if loaded is not None and profile is not None:
+        _check(loaded, participant, screen, opened)
+        facts = {"calibrated": True, "profile": profile_facts(loaded, profile.name)}
+    header = header_for(opened, screen, participant, **facts)
+    with SessionWriter.create(root, session or new_session_id("recording"), header) as writer:
+        if profile is not None:
+            writer.calibration(profile)
+        done = record_for(opened, writer, screen, seconds, time.perf_counter_ns)
+    typer.echo(
+        f"{done.n_samples} samples in {done.seconds:.1f} s, {done.n_valid} with gaze;"
+        f" the source ended {done.final_state.value}"
+    )
+    if loaded is None:
+        typer.echo("No profile was given, so there is no gaze yet: the features are kept for a calibration.")
+    typer.echo(f"Session: {done.path}")
+
+
+def _check(profile: Profile, participant: str, screen: Screen, source: GazeSource) -> None:
+    from gazelab.calibration.profile import check_fits
+    from gazelab.pipeline.calibrate import binding_of
+
+    try:
+        check_fits(profile, participant, screen, binding_of(source))
+    except CalibrationError:
+        source.close()
+        raise

@@ -1,0 +1,163 @@
+"""The verbs that look at what was recorded: replay, compare, attend."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from gazelab.cli_options import DataOption, JsonOption, ModelOption, data_root
+from gazelab.cli_sessions import SessionArgument, session_folder
+
+if TYPE_CHECKING:
+    from gazelab.pipeline.compare import MapChoice
+
+Method = Literal["mean", "max", "raw"]
+Sinks = Literal["keep", "drop"]
+
+MethodOption = Annotated[
+    Method, typer.Option("--method", help="How layers, heads and tokens are put together.")
+]
+LayersOption = Annotated[
+    str, typer.Option("--layers", help="Layers, as 0,1,-1; all by default.", show_default=False)
+]
+HeadsOption = Annotated[
+    str, typer.Option("--heads", help="Heads, as 0,3; all by default.", show_default=False)
+]
+SinksOption = Annotated[
+    Sinks, typer.Option("--sinks", help="Keep or drop patches that draw attention whatever is asked.")
+]
+
+
+def replay(
+    session: SessionArgument,
+    data: DataOption = None,
+    html: Annotated[Path | None, typer.Option(help="Write the report here and open no window.")] = None,
+    model: ModelOption = "chartreader",
+) -> None:
+    """Replay a session beside a model's attention.
+
+    In the app, or with --html as one file to open in a browser.
+
+    Example: gazelab replay 2026-03-14T10-22-05_reading --html report.html
+    """
+    folder = session_folder(session, data)
+    if html is None:
+        from gazelab.app import main as app_main
+
+        raise typer.Exit(app_main(["--data", str(data_root(data)), "--session", str(folder)]))
+    from gazelab.attention.base import open_model
+    from gazelab.pipeline.compare import compare_sessions
+    from gazelab.pipeline.replay import Replay
+    from gazelab.pipeline.report import write_report
+
+    replayed = Replay.open(folder)
+    results = [result for _, result in compare_sessions([folder], open_model(model), progress=_say)]
+    typer.echo(f"Report: {write_report(html, replayed, results, f'Session {folder.name}').resolve()}")
+
+
+def compare(
+    sessions: Annotated[list[str], typer.Argument(help="Session ids or folders.")],
+    model: ModelOption = "chartreader",
+    data: DataOption = None,
+    method: MethodOption = "mean",
+    layers: LayersOption = "",
+    heads: HeadsOption = "",
+    sinks: SinksOption = "keep",
+    as_json: JsonOption = False,
+) -> None:
+    """Score a model's attention against fixations.
+
+    Every score stands beside the uniform map, the centre prior and a chance interval.
+
+    Example: gazelab compare reading1 reading2 --model ./SmolVLM-256M --layers 10,11
+    """
+    from gazelab.attention.base import open_model
+    from gazelab.pipeline.compare import SkippedTrial, compare_sessions
+    from gazelab.pipeline.report import score_table, table_text
+
+    choice = map_choice(method, layers, heads, sinks)
+    folders = [session_folder(s, data) for s in sessions]
+    for path, result in compare_sessions(folders, open_model(model), choice, _say):
+        if as_json:
+            row = {"session": path.name, **result.to_json()}
+            typer.echo(json.dumps(row, allow_nan=False))
+        elif isinstance(result, SkippedTrial):
+            typer.echo(f"{path.name} {result.trial.chart_id}: skipped, {result.reason}", err=True)
+        else:
+            typer.echo(f"\n{path.name}  {result.trial.chart_id}  {result.trial.question}")
+            typer.echo(
+                f"gold {result.trial.answer}; person {result.trial.given}; model {result.trace.answer}"
+            )
+            typer.echo(table_text(score_table(result.agreement)))
+
+
+def attend(
+    picture: Annotated[Path, typer.Argument(help="A chart: PNG, JPEG, …")],
+    question: Annotated[str, typer.Argument(help="What to ask about it.")],
+    model: ModelOption = "chartreader",
+    out: Annotated[Path, typer.Option(help="Folder for the trace and the heat map.")] = Path("out/attend"),
+    max_tokens: Annotated[int, typer.Option(min=1, max=512, help="Longest answer.")] = 32,
+    method: MethodOption = "mean",
+    layers: LayersOption = "",
+    heads: HeadsOption = "",
+    sinks: SinksOption = "keep",
+    device: Annotated[str, typer.Option(help="cpu, cuda or mps.")] = "cpu",
+    online: Annotated[bool, typer.Option(help="Allow the checkpoint to be downloaded.")] = False,
+    trust_remote_code: Annotated[
+        bool, typer.Option("--trust-remote-code", help="Let the checkpoint run its own code.")
+    ] = False,
+) -> None:
+    """Ask a model about one picture.
+
+    Prints each token as it comes and writes where the model looked.
+
+    Example: gazelab attend chart.png "Which bar is highest?" --layers -1
+    """
+    from gazelab.attention.base import TokenStep, open_model
+    from gazelab.core.picture import load_picture
+    from gazelab.pipeline.attend import attend as run
+
+    choice = map_choice(method, layers, heads, sinks)
+    shown = load_picture(picture)
+    opened = open_model(model, device, online=online, trust_remote_code=trust_remote_code)
+
+    def say(step: TokenStep) -> None:
+        share = float(step.weights.astype(float).sum((-2, -1)).mean())
+        top = "  ".join(f"{text!r} {p:.2f}" for text, p in step.top[:3])
+        typer.echo(f"{step.text!r:16} on the picture {share:.3f}   {top}")
+
+    done = run(opened, shown, question, out, choice, max_tokens, say)
+    typer.echo(f"Answer: {done.trace.answer}")
+    for path in done.files:
+        typer.echo(f"Wrote {path}")
+
+
+def map_choice(method: Method, layers: str, heads: str, sinks: Sinks) -> MapChoice:
+    """Read the options that choose a map.
+
+    Raises
+    ------
+    ConfigError
+        Layers or heads are no list of numbers.
+    """
+    from gazelab.pipeline.compare import MapChoice
+
+    return MapChoice(method, _numbers("--layers", layers), _numbers("--heads", heads), None, sinks)
+
+
+def _numbers(option: str, text: str) -> tuple[int, ...] | None:
+    from gazelab.core.errors import ConfigError
+
+    if not text.strip():
+        return None
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError as fault:
+        raise ConfigError(f"{option} {text!r} is no list of numbers.", todo="Write it as 0,1,-1.") from fault
+
+
+def _say(done: int, total: int, name: str) -> None:
+    typer.echo(f"[{done + 1}/{total}] {name}", err=True)

@@ -1,0 +1,86 @@
+"""The verbs that check and measure: doctor, evaluate, train-chartreader."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gazelab.cli_options import DataOption, JsonOption, data_root
+
+evaluate_app = typer.Typer(help="Measure gazelab on labelled data.", no_args_is_help=True)
+
+
+def doctor(
+    model: Annotated[
+        str | None, typer.Option("--model", help="Also check this checkpoint's attention.")
+    ] = None,
+    data: DataOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Check this machine, and a model with --model.
+
+    Python, libraries, face model, cameras, data folder; for a model: the tap against eager attention, the token
+    count, and where the corners of a chart end up.
+
+    Example: gazelab doctor --model ./SmolVLM-256M
+    """
+    from gazelab.pipeline.doctor import check_machine, check_model
+
+    checks = check_machine(data_root(data))
+    if model is not None:
+        checks += check_model(model)
+    if as_json:
+        rows = [{"check": c.name, "ok": c.ok, "detail": c.detail} for c in checks]
+        typer.echo(json.dumps({"ok": all(c.ok for c in checks), "checks": rows}))
+    else:
+        for c in checks:
+            typer.echo(f"{'ok  ' if c.ok else 'FAIL'}  {c.name}: {c.detail}")
+    raise typer.Exit(0 if all(c.ok for c in checks) else 1)
+
+
+@evaluate_app.command("gaze")
+def evaluate_gaze(
+    folder: Annotated[Path, typer.Argument(help="Face pictures with labels.csv.")],
+    layout: Annotated[str, typer.Option(help="columbia, laptop or headposes.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Measure the gaze error on face pictures with known targets, with the app's own mapping.
+
+    Example: gazelab evaluate gaze faces/ --layout laptop --json
+    """
+    from gazelab.pipeline.evaluate import evaluate_gaze as run
+
+    def progress(done: int, total: int) -> None:
+        if done % 50 == 0:
+            typer.echo(f"{done} of {total} pictures", err=True)
+
+    result = run(folder, layout, progress=progress)
+    if as_json:
+        typer.echo(json.dumps(result))
+        return
+    for key, value in result.items():
+        typer.echo(f"{key}: {value:.3f}" if isinstance(value, float) else f"{key}: {value}")
+
+
+def train_chartreader(
+    out: Annotated[Path, typer.Option(help="Folder of checkpoints; a run there is resumed.")],
+    minutes: Annotated[float, typer.Option(help="How long to train.")] = 90.0,
+    seed: Annotated[int, typer.Option(help="Of the charts and the first weights.")] = 0,
+    threads: Annotated[int, typer.Option(min=1, help="CPU threads.")] = 1,
+    resume: Annotated[bool, typer.Option("--resume/--restart", help="Go on from a checkpoint.")] = True,
+) -> None:
+    """Train the embedded chart reader.
+
+    On drawn charts; it stops and goes on as you like.
+
+    Example: gazelab train-chartreader --out runs/reader --minutes 90
+    """
+    import logging
+
+    from gazelab.pipeline.train_chartreader import train_chartreader as run
+
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
+    run(out, minutes, seed=seed, threads=threads, resume=resume)

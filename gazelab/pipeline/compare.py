@@ -1,0 +1,200 @@
+"""Person against model on the trials of a session: one map each, scores beside what chance gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gazelab.attention.base import AttentionModel
+from gazelab.attention.maps import Method, Sinks, attention_map
+from gazelab.attention.trace_store import load_trace, save_trace, trace_path_of
+from gazelab.charts.scoring import Verdict, score
+from gazelab.core.attention import AttentionMap, AttentionTrace
+from gazelab.core.errors import AttentionError, GazelabError
+from gazelab.metrics.agreement import Agreement, score_map
+from gazelab.metrics.density import sigma_from_deg, sigma_from_share
+from gazelab.pipeline.replay import RASTER_COLS, Replay
+from gazelab.sessions.trials import Trial
+
+Floats = NDArray[np.float64]
+
+DEFAULT_SIGMA_DEG = 1.0
+FALLBACK_SIGMA_SHARE = 0.03
+CEILING_NOTE = "no human ceiling: it takes several readers of the same chart and question"
+
+
+@dataclass(frozen=True, eq=False)
+class MapChoice:
+    """Which layers, heads and tokens become the one map that is scored; written into every result.
+
+    Attributes
+    ----------
+    method : "mean", "max" or "raw"
+    layers, heads, tokens : tuple of int or None
+        None takes all.
+    sinks : "keep" or "drop"
+    """
+
+    method: Method = "mean"
+    layers: tuple[int, ...] | None = None
+    heads: tuple[int, ...] | None = None
+    tokens: tuple[int, ...] | None = None
+    sinks: Sinks = "keep"
+
+    def of(self, trace: AttentionTrace) -> AttentionMap:
+        """Make the map of a trace."""
+        return attention_map(trace, self.method, self.layers, self.heads, self.tokens, self.sinks)
+
+
+@dataclass(frozen=True, eq=False)
+class TrialComparison:
+    """One trial against one model.
+
+    Attributes
+    ----------
+    trial : Trial
+    trace : AttentionTrace
+    map : AttentionMap
+    agreement : Agreement
+        Scores of the map beside the uniform map, the centre prior and a chance interval.
+    model_correct, person_correct : Verdict or None
+        Of the answers, by the three rules; None without a gold answer or an answer.
+    """
+
+    trial: Trial
+    trace: AttentionTrace
+    map: AttentionMap
+    agreement: Agreement
+    model_correct: Verdict | None
+    person_correct: Verdict | None
+
+    def to_json(self) -> dict[str, Any]:
+        """Give JSON-ready values."""
+        return {
+            "trial": self.trial.index,
+            "chart_id": self.trial.chart_id,
+            "question": self.trial.question,
+            "gold": self.trial.answer,
+            "given": self.trial.given,
+            "model": self.trace.model_id,
+            "model_revision": self.trace.revision,
+            "model_answer": self.trace.answer,
+            "person_correct": None if self.person_correct is None else asdict(self.person_correct),
+            "model_correct": None if self.model_correct is None else asdict(self.model_correct),
+            "picture_share": self.map.picture_share,
+            **self.agreement.to_json(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedTrial:
+    """A trial that could not be compared, and why."""
+
+    trial: Trial
+    reason: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Give JSON-ready values."""
+        return {"trial": self.trial.index, "chart_id": self.trial.chart_id, "skipped": self.reason}
+
+
+def sigma_of(replay: Replay, trial: Trial) -> tuple[float, dict[str, Any]]:
+    """Choose the blur of the fixation density, in raster px, and say how.
+
+    One degree (Le Meur and Baccino 2013, 10.3758/s13428-012-0226-9), but never less than the session's
+    validated error, so that a tracker's error does not read as the model's. Where the screen's size is
+    unknown: 3 % of the picture's width.
+    """
+    if not replay.screen.has_degrees:
+        sigma = sigma_from_share(RASTER_COLS, FALLBACK_SIGMA_SHARE)
+        return sigma, {"sigma": f"{FALLBACK_SIGMA_SHARE:.0%} of the width (no degrees on this screen)"}
+    error_deg = replay.session.header.profile.get("accuracy_deg")
+    validated = float(error_deg) if isinstance(error_deg, int | float) else 0.0
+    sigma_deg = max(DEFAULT_SIGMA_DEG, validated)
+    why = "validated error of the session" if validated > DEFAULT_SIGMA_DEG else "default"
+    sigma = sigma_from_deg(replay.screen, trial.placement, RASTER_COLS, sigma_deg)
+    return sigma, {"sigma_deg": sigma_deg, "sigma": why}
+
+
+def score_trial(replay: Replay, trial: Trial, chosen: AttentionMap, n_chance: int = 100) -> Agreement:
+    """Score a model's map against the trial's offline fixations on a raster over the whole picture."""
+    shape = replay.raster_shape(trial)
+    sigma_px, sigma_how = sigma_of(replay, trial)
+    xy, duration_ms = replay.fixations_on_picture(trial)
+    values = np.full(shape, np.nan)
+    if np.isfinite(chosen.values).all():
+        values = chosen.grid.paint(chosen.values, *shape)
+    how = {**chosen.how, **sigma_how, "raster": list(shape), "fixations": "offline", "ceiling": CEILING_NOTE}
+    scale = RASTER_COLS / trial.placement.picture_width_px
+    return score_map(values, xy * scale, sigma_px=sigma_px, durations=duration_ms, n_chance=n_chance, how=how)
+
+
+def trace_for(replay: Replay, trial: Trial, model: AttentionModel) -> AttentionTrace:
+    """Give the trace of a trial: the stored one if it is of the same model, else a new one, stored."""
+    derived = replay.session.derived
+    path = trace_path_of(derived, model.model_id, model.revision, trial.picture_sha256, trial.question)
+    if path.exists():
+        try:
+            return load_trace(path)
+        except AttentionError:
+            pass  # a broken result is made again: derived/ holds nothing that cannot be
+    trace = model.trace(replay.picture(trial), trial.question)
+    save_trace(derived, trace)
+    return trace
+
+
+def compare_trial(
+    replay: Replay, trial: Trial, trace: AttentionTrace, choice: MapChoice, n_chance: int = 100
+) -> TrialComparison:
+    """Compare one trial with one trace."""
+    chosen = choice.of(trace)
+    agreement = score_trial(replay, trial, chosen, n_chance)
+    return TrialComparison(
+        trial,
+        trace,
+        chosen,
+        agreement,
+        _correct(trial.answer, trace.answer),
+        _correct(trial.answer, trial.given),
+    )
+
+
+def compare_sessions(
+    paths: Sequence[Path],
+    model: AttentionModel,
+    choice: MapChoice | None = None,
+    progress: Callable[[int, int, str], None] | None = None,
+) -> Iterator[tuple[Path, TrialComparison | SkippedTrial]]:
+    """Compare every trial of some sessions; a broken chart is reported and skipped.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+        Session folders.
+    model : AttentionModel
+    choice : MapChoice, optional
+        The mean over all layers, heads and tokens by default.
+    progress : callable, optional
+        Called with (done, total, chart_id) before each trial.
+    """
+    replays = [Replay.open(path) for path in paths]
+    total, done = sum(len(r.trials) for r in replays), 0
+    for path, replay in zip(paths, replays, strict=True):
+        for trial in replay.trials:
+            if progress is not None:
+                progress(done, total, trial.chart_id)
+            done += 1
+            try:
+                trace = trace_for(replay, trial, model)
+                yield path, compare_trial(replay, trial, trace, choice or MapChoice())
+            except GazelabError as fault:
+                yield path, SkippedTrial(trial, str(fault))
+
+
+def _correct(gold: str | None, given: str | None) -> Verdict | None:
+    return None if gold is None or given is None else score(given, gold)

@@ -1,0 +1,103 @@
+"""Record from a source without a window, for a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from gazelab.core.errors import CameraError, StreamError
+from gazelab.core.gaze import SourceState
+from gazelab.core.geometry import Screen
+from gazelab.pipeline.live import Acquisition
+from gazelab.processing.features import FEATURE_VERSION
+from gazelab.sessions.markers import MarkerKind
+from gazelab.sessions.schema import SessionHeader, SourceRecord
+from gazelab.sessions.writer import SessionWriter
+from gazelab.sources.base import Clock, GazeSource
+
+POLL_S = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What a recording came to."""
+
+    path: Path
+    n_samples: int
+    n_valid: int
+    seconds: float
+    final_state: SourceState
+
+
+def header_for(source: GazeSource, screen: Screen, participant: str, **more: object) -> SessionHeader:
+    """Make a session's header from its source: device, feature version, model files."""
+    info = source.info
+    model_files = {k: v for k, v in info.detail if k.endswith("sha256")}
+    return SessionHeader(
+        participant,
+        screen,
+        SourceRecord.of(info),
+        feature_version=FEATURE_VERSION if info.has_features else "",
+        model_files=model_files,
+        **more,  # type: ignore[arg-type]
+    )
+
+
+def record_for(
+    source: GazeSource,
+    writer: SessionWriter,
+    screen: Screen,
+    seconds: float,
+    clock: Clock,
+    progress: Callable[[float, int], None] | None = None,
+) -> Recorded:
+    """Record until `seconds` have passed or the source ends; what was recorded is kept whatever happens.
+
+    Parameters
+    ----------
+    source : GazeSource
+        Opened and closed here.
+    writer : SessionWriter
+        Open; closed by the caller.
+    screen : Screen
+    seconds : float
+        On the samples' clock, plus the time since the last sample: a file is read as fast as it goes.
+    clock : callable
+        The session's clock, ns.
+    progress : callable, optional
+        Called with (seconds so far, samples so far).
+
+    Raises
+    ------
+    CameraError, StreamError
+        The source cannot be opened, gave nothing at all, or was lost and did not come back.
+    SessionError
+        The session cannot be written, such as on a full disk.
+    """
+    acquisition = Acquisition(source, screen)
+    acquisition.add_sink(writer)
+    state = SourceState.IDLE
+    source.open()
+    start_ns = last_ns = last_clock_ns = clock()
+    try:
+        while (elapsed_ns := last_ns - start_ns + clock() - last_clock_ns) < seconds * 1e9:
+            if acquisition.pump(POLL_S):
+                last_ns, last_clock_ns = acquisition.newest_ns, clock()
+            if source.state is not state:
+                state = source.state
+                writer.marker({"kind": MarkerKind.SOURCE_STATE, "time_ns": clock(), "state": state.value})
+            if state in (SourceState.ENDED, SourceState.ERROR):
+                break
+            if progress is not None:
+                progress(elapsed_ns / 1e9, acquisition.count)
+    finally:
+        source.close()
+    if acquisition.count == 0:
+        kind = StreamError if source.info.name in ("lsl", "tobii") else CameraError
+        raise kind(
+            f"gave no sample in {seconds:g} s.",
+            where=source.info.device,
+            todo="Check that it is plugged in and that no other program uses it.",
+        )
+    return Recorded(writer.path, acquisition.count, acquisition.n_valid, (last_ns - start_ns) / 1e9, state)

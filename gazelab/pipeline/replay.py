@@ -1,0 +1,135 @@
+"""A recorded session, looked at again: the same views as live, and the offline fixations for the scores."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gazelab.core.gaze import EventArray, EventKind, GazeArray, GazeView, SourceState
+from gazelab.core.geometry import Screen
+from gazelab.core.picture import Picture
+from gazelab.metrics.density import fixation_density
+from gazelab.pipeline.trial_fixations import TrialFixations
+from gazelab.pipeline.view import build_view
+from gazelab.processing.events import detect_events
+from gazelab.sessions.reader import Session
+from gazelab.sessions.trials import Trial
+
+Floats = NDArray[np.float64]
+
+DEFAULT_TAIL_NS = 1_500_000_000
+RASTER_COLS = 256
+"""Width of the raster, laid over the whole picture, on which maps are drawn and scored."""
+
+
+class Replay:
+    """A session's trials, moment by moment.
+
+    Parameters
+    ----------
+    session : Session
+    """
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.screen: Screen = session.header.screen
+        self.trials: list[Trial] = session.trials()
+        self._online: dict[int, TrialFixations] = {}
+        self._offline: dict[int, EventArray] = {}
+
+    @classmethod
+    def open(cls, path: Path | str) -> Replay:
+        """Open a session's folder.
+
+        Raises
+        ------
+        SessionError
+            No session there, or a broken one.
+        """
+        return cls(Session.open(path))
+
+    def samples(self, trial: Trial) -> GazeArray:
+        """Give the trial's samples as recorded, shape (n,), GAZE_DTYPE: onset <= time < offset."""
+        gaze = self.session.gaze()
+        times = gaze["time_ns"]
+        return gaze[(times >= trial.onset_ns) & (times < trial.offset_ns)]
+
+    def picture(self, trial: Trial) -> Picture:
+        """Load the chart as it was shown."""
+        return self.session.stimulus(trial.picture_sha256)
+
+    def view_at(self, trial: Trial, time_ns: int, tail_ns: int = DEFAULT_TAIL_NS) -> GazeView:
+        """Give what the live canvas drew at this moment of the trial.
+
+        Parameters
+        ----------
+        trial : Trial
+        time_ns : int
+            On the session's clock.
+        tail_ns : int
+            How much of the gaze trail to show.
+        """
+        online = self._online_of(trial)
+        emitted = np.asarray(online.emitted_ns, np.int64) <= time_ns
+        fixations = online.emitted()[emitted]
+        gaze = self.session.gaze()
+        return build_view(time_ns, gaze, fixations, trial.placement_at(time_ns), SourceState.ENDED, tail_ns)
+
+    def online_fixations(self, trial: Trial) -> EventArray:
+        """Give the fixations that the online detector gave live, shape (n,), EVENT_DTYPE, screen px."""
+        return self._online_of(trial).emitted()
+
+    def fixations(self, trial: Trial) -> EventArray:
+        """Give the offline fixations, the set that scores use, shape (n,), EVENT_DTYPE, screen px."""
+        if trial.index not in self._offline:
+            found = detect_events(self.samples(trial), self.screen)
+            self._offline[trial.index] = found[found["kind"] == EventKind.FIXATION]
+        return self._offline[trial.index]
+
+    def fixations_on_picture(self, trial: Trial) -> tuple[Floats, Floats]:
+        """Give the offline fixations on the chart's own pixels.
+
+        Returns
+        -------
+        xy_px : numpy.ndarray, shape (n, 2)
+            Picture px by the logged rectangle; those off the chart are outside [0, width) x [0, height).
+        duration_ms : numpy.ndarray, shape (n,)
+        """
+        events = self.fixations(trial)
+        points = [
+            trial.placement_at(int(e["onset_ns"])).to_picture(float(e["x_px"]), float(e["y_px"]))
+            for e in events
+        ]
+        duration_ms = (events["offset_ns"] - events["onset_ns"]) / 1e6
+        return np.array(points, float).reshape(-1, 2), np.asarray(duration_ms, float)
+
+    def raster_shape(self, trial: Trial) -> tuple[int, int]:
+        """Give (rows, cols) of the scoring raster laid over the trial's picture."""
+        p = trial.placement
+        return max(1, round(RASTER_COLS * p.picture_height_px / p.picture_width_px)), RASTER_COLS
+
+    def density(self, trial: Trial, sigma_raster_px: float) -> Floats:
+        """Blur the fixations, weighted by duration, into a density over the picture's raster."""
+        xy, duration_ms = self.fixations_on_picture(trial)
+        xy = xy * (RASTER_COLS / trial.placement.picture_width_px)
+        return fixation_density(xy[:, 0], xy[:, 1], duration_ms, self.raster_shape(trial), sigma_raster_px)
+
+    def _online_of(self, trial: Trial) -> TrialFixations:
+        if trial.index not in self._online:
+            online = TrialFixations(self.screen, trial.onset_ns, trial.offset_ns)
+            online.push(self._through(trial))
+            online.close()
+            self._online[trial.index] = online
+        return self._online[trial.index]
+
+    def _through(self, trial: Trial) -> GazeArray:
+        """Cut the samples, in the order of recording, from the trial's first to the first beyond its end."""
+        gaze = self.session.gaze()
+        times = gaze["time_ns"]
+        begun = np.flatnonzero(times >= trial.onset_ns)
+        if not len(begun):
+            return gaze[:0]
+        over = np.flatnonzero(times[begun[0] :] >= trial.offset_ns)
+        return gaze[begun[0] : begun[0] + over[0] + 1] if len(over) else gaze[begun[0] :]
