@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gazelab.cli_options import DEFAULT_SCREEN, DataOption, ScreenOption, data_root, parse_screen
+from gazelab.cli.options import DEFAULT_SCREEN, DataOption, ScreenOption, data_root, parse_screen
 from gazelab.core.errors import CalibrationError, ConfigError
 
 if TYPE_CHECKING:

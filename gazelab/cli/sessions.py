@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from gazelab.cli_options import DataOption, JsonOption, data_root
+from gazelab.cli.options import DataOption, JsonOption, data_root
 from gazelab.core.errors import Cancelled
 
 sessions_app = typer.Typer(help="Recorded sessions: list, show, delete.", no_args_is_help=True)

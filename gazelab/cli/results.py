@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from gazelab.cli_options import DataOption, JsonOption, ModelOption, data_root
-from gazelab.cli_sessions import SessionArgument, session_folder
+from gazelab.cli.options import DataOption, JsonOption, ModelOption, data_root
+from gazelab.cli.sessions import SessionArgument, session_folder
 
 if TYPE_CHECKING:
     from gazelab.pipeline.compare import MapChoice

@@ -15,11 +15,11 @@ from typing import Annotated
 import typer
 
 from gazelab import __version__
-from gazelab.cli_options import DataOption, JsonOption, ModelOption, ScreenOption, data_root, quit_with
-from gazelab.cli_record import calibrate, record
-from gazelab.cli_results import attend, compare, replay
-from gazelab.cli_sessions import sessions_app
-from gazelab.cli_tools import doctor, evaluate_app, train_chartreader
+from gazelab.cli.options import DataOption, JsonOption, data_root, quit_with
+from gazelab.cli.record import calibrate, record
+from gazelab.cli.results import attend, compare, replay
+from gazelab.cli.sessions import sessions_app
+from gazelab.cli.tools import doctor, evaluate_app, train_chartreader
 from gazelab.core.errors import GazelabError
 
 app = typer.Typer(
@@ -37,7 +37,7 @@ for verb in (calibrate, record, replay, compare, attend, doctor):
     app.command()(verb)
 app.command("train-chartreader")(train_chartreader)
 
-__all__ = ["DataOption", "JsonOption", "ModelOption", "ScreenOption", "app", "main"]
+__all__ = ["app", "main"]
 
 
 def _version(wanted: bool) -> None:
@@ -139,7 +139,3 @@ def main(arguments: list[str] | None = None) -> int:
             return int(getattr(fault, "exit_code", 2))
         raise
     return result if isinstance(result, int) else 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

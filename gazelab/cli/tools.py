@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from gazelab.cli_options import DataOption, JsonOption, data_root
+from gazelab.cli.options import DataOption, JsonOption, data_root
 
 evaluate_app = typer.Typer(help="Measure gazelab on labelled data.", no_args_is_help=True)
 
@@ -22,8 +22,8 @@ def doctor(
 ) -> None:
     """Check this machine, and a model with --model.
 
-    Python, libraries, face model, cameras, data folder; for a model: the tap against eager attention, the token
-    count, and where the corners of a chart end up.
+    Python, libraries, face model, cameras, data folder; for a model: the tap against eager attention, the
+    token count, and where the corners of a chart end up.
 
     Example: gazelab doctor --model ./SmolVLM-256M
     """
