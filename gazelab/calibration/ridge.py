@@ -19,9 +19,12 @@ Floats = NDArray[np.float64]
 PENALTIES = 10.0 ** np.arange(-3.0, 3.01, 0.25)
 """Tried penalties, per sample, for features whose typical variance is about 1."""
 
-DROP_RATIO = 3.5
-"""Samples with a residual over this many medians are dropped before the second fit: about four standard
+DROP_RATIO = 4.0
+"""Samples with a residual over this many medians are dropped before the second fit: near five standard
 deviations of a residual that is normal in x and y."""
+
+MANY_GROUPS = 20
+"""With fewer targets than this each one matters, and none is dropped whole: a person decides to redo it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,9 +108,12 @@ def fit_robust(features: Floats, targets: Floats, groups: NDArray[np.int64]) -> 
     """
     first = _Dual(features, targets, groups)
     residual = first.single_out()
-    kept = residual <= DROP_RATIO * np.median(residual)
-    if kept.all() or len(np.unique(groups[kept])) < len(np.unique(groups)) / 2:
-        return _fitted(first, features, np.ones(len(features), bool))
+    kept: NDArray[np.bool_] = residual <= DROP_RATIO * np.median(residual)
+    if len(first.members) < MANY_GROUPS:
+        for i in first.members:
+            kept[i] |= not kept[i].any()
+    if kept.all():
+        return _fitted(first, features, kept)
     return _fitted(_Dual(features[kept], targets[kept], groups[kept]), features, kept)
 
 
@@ -147,6 +153,8 @@ class _Dual:
     def group_out(self, penalty: float) -> Floats:
         """Residuals with each sample's group left out."""
         shrink, residual = self.shrink(penalty), self.residual(penalty)
+        if len(self.members) == self.n:
+            return residual / (1.0 - self.leverage(penalty))[:, None]
         out = np.empty_like(residual)
         for i in self.members:
             u = self.vectors[i]
@@ -156,9 +164,13 @@ class _Dual:
 
     def single_out(self) -> Floats:
         """Lengths of the residuals with each sample alone left out."""
-        leverage = (self.vectors**2) @ self.shrink(self.penalty) + 1.0 / self.n
-        length: Floats = np.hypot(*self.residual(self.penalty).T) / np.maximum(1.0 - leverage, 1e-9)
+        length: Floats = np.hypot(*self.residual(self.penalty).T) / (1.0 - self.leverage(self.penalty))
         return length
+
+    def leverage(self, penalty: float) -> Floats:
+        """Weight of each sample in its own prediction, 1 at most."""
+        weight: Floats = (self.vectors**2) @ self.shrink(penalty) + 1.0 / self.n
+        return np.minimum(weight, 1.0 - 1e-9)
 
     def ridge(self) -> Ridge:
         strength = self.values + self.penalty * self.n

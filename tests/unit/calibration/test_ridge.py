@@ -70,6 +70,22 @@ def test_wrong_labels_are_dropped(data):
     assert np.hypot(*(fitted.ridge.predict(x)[0] - clean).T).mean() < 30
 
 
+def test_a_target_of_few_is_never_dropped_whole(data):
+    x, y, groups = data
+    spoiled = y.copy()
+    spoiled[groups == 3] += 5000
+    fitted = fit_robust(x, spoiled, groups)
+    assert fitted.kept[groups == 3].all()
+
+
+def test_of_many_targets_a_wrong_one_is_dropped(data):
+    x, y, _ = data
+    spoiled = y.copy()
+    spoiled[7] += 3000
+    fitted = fit_robust(x, spoiled, np.arange(40))
+    assert not fitted.kept[7]
+
+
 def test_a_missing_feature_counts_as_its_mean(data):
     x, y, groups = data
     ridge = fit_robust(x, y, groups).ridge

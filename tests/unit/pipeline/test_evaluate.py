@@ -120,7 +120,7 @@ def test_a_test_picture_without_a_face_scores_the_mean_target(columbia):
 def test_a_calibration_picture_without_a_face_is_left_out(columbia):
     _picture(columbia / "0007_2m_0P_0V_0H.png", 0, 0, face=False)
     got = evaluate_gaze(columbia, "columbia", reader=ColourReader())
-    assert got["nine_to_twelve_deg"] < 2
+    assert got["nine_to_twelve_deg"] < 1
 
 
 def test_without_any_face_every_answer_is_the_mean_target(columbia):
@@ -191,7 +191,7 @@ def test_a_broken_picture_is_named(laptop):
 
 @real_faces
 def test_real_faces_at_a_laptop():
-    """Measured: 134 px; always answering the middle of the calibration targets gives about 520."""
+    """Measured: 134 px; always answering the middle of the calibration targets gives 570."""
     got = evaluate_gaze(FACES / "laptop", "laptop")
     assert (got["n_pictures"], got["n_no_face"]) == (450, 0)
     assert got["median_px"] < 160
