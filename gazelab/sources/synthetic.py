@@ -51,7 +51,7 @@ class SyntheticParticipant:
     blink_rate_per_min : float
         Blinks added to those of the script.
     noise_grey : float
-        Standard deviation of the camera's noise, of 255.
+        Standard deviation of the camera's noise, of 255. Without any, a still head is a frozen picture.
     fixation_jitter_deg : float
         Standard deviation of the eye's own unrest in a fixation.
     start_ns : int, optional

@@ -209,6 +209,7 @@ def test_M4_every_blink_is_found_and_no_gaze_is_given_while_the_lids_are_shut():
     assert not samples["valid"][shut].any()
     assert np.isnan(samples["x_px"][shut]).all()
     assert samples["valid"][~in_a_blink].all()
+    assert np.median(samples["distance_mm"]) == pytest.approx(np.median(truth["distance_mm"]), rel=0.08)
 
 
 def test_nine_points_through_the_real_landmarker_calibrate_to_about_a_degree():
