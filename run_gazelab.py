@@ -114,7 +114,7 @@ def pip_install(python: Path, *args: str) -> str:
     errors = []
     with subprocess.Popen(command, env=child_env(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as run:
         for line in (raw.decode(errors="replace").rstrip() for raw in run.stdout or ()):
-            errors += [line] if line.startswith("ERROR") else []
+            errors += [line] if line.startswith(("ERROR", "Could not fetch")) else []
             if progress(line):
                 say(progress(line))
     return ("\n".join(errors) or "pip failed.") if run.returncode else ""
