@@ -25,6 +25,7 @@ from gazelab.ui.workspace import Workspace
 
 log = logging.getLogger(__name__)
 
+PAGES = ("setup", "calibrate", "record", "replay", "explore")
 LOG_NAME = "gazelab.log"
 LOG_BYTES = 1_000_000
 TRANSLATIONS = Path(__file__).parent / "ui" / "translations"
@@ -59,6 +60,7 @@ def main(argv: list[str] | None = None) -> int:
     reporter.install()
     try:
         window.show()
+        window.go(PAGES.index(given.page))
         if given.session is not None:
             window.open_session(given.session)
         if given.screenshot_pages is not None:
@@ -112,6 +114,7 @@ def _arguments() -> argparse.ArgumentParser:
     parser.add_argument(
         "--screenshot-pages", type=Path, metavar="DIR", help="write a picture of every page, then quit"
     )
+    parser.add_argument("--page", choices=PAGES, default=PAGES[0], help="the page to begin with")
     parser.add_argument("--theme", choices=[t.value for t in Theme], default=Theme.SYSTEM.value)
     return parser
 

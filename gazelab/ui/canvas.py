@@ -24,6 +24,8 @@ from gazelab.ui.colours import GAZE_MAP, NEUTRAL_RGB, ColourMap
 
 NEUTRAL = QColor(*NEUTRAL_RGB)
 RASTER_PX = 480
+FULL_SIZE_PX = 700.0
+UNIT_RANGE = (0.62, 1.2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,17 +190,19 @@ class ChartCanvas(QWidget):
         painter.scale(1 / dpr, 1 / dpr)
         self._check_caches(shown, dpr)
         corner = QPointF(shown.left_px, shown.top_px)
+        # Marks shrink with the chart, so that they do not hide a small one.
+        unit = dpr * float(np.clip(shown.width_px / dpr / FULL_SIZE_PX, *UNIT_RANGE))
         painter.drawPixmap(corner, self._chart(shown))
         if self.show_heat and self._heat is not None:
             painter.drawPixmap(corner, self._heat_pixmap(self._heat, shown))
         if self.show_fixations and len(self._view.fixations):
-            painter.drawPixmap(QPointF(0, 0), self._path(shown, dpr))
+            painter.drawPixmap(QPointF(0, 0), self._path(shown, dpr, unit))
         if self.show_trail and len(self._view.samples):
             x, y = self._to_widget(self._view.samples["x_px"], self._view.samples["y_px"], shown)
             ages = (self._view.time_ns - self._view.samples["time_ns"]) / 1e9
             if self._dot is None:
-                self._dot = scanpath.dot_pixmap(dpr)
-            scanpath.draw_trail(painter, x, y, ages, self._dot, dpr)
+                self._dot = scanpath.dot_pixmap(unit)
+            scanpath.draw_trail(painter, x, y, ages, self._dot, unit)
 
     def resizeEvent(self, a0: QResizeEvent | None) -> None:
         """Rebuild the layers at the new size."""
@@ -233,7 +237,7 @@ class ChartCanvas(QWidget):
             self._heat_layer = _stretched(image, shown, smooth=heat.smooth)
         return self._heat_layer
 
-    def _path(self, shown: Placement, dpr: float) -> QPixmap:
+    def _path(self, shown: Placement, dpr: float, unit: float) -> QPixmap:
         fixations, placement = self._view.fixations, self._view.placement
         key = (len(fixations), int(fixations["onset_ns"][0]), int(fixations["offset_ns"][-1]), placement)
         if self._path_layer is None or key != self._path_key:
@@ -242,7 +246,7 @@ class ChartCanvas(QWidget):
             x, y = self._to_widget(fixations["x_px"], fixations["y_px"], shown)
             durations = (fixations["offset_ns"] - fixations["onset_ns"]) / 1e9
             painter = QPainter(layer)
-            scanpath.draw_fixations(painter, x, y, durations, dpr, self.font())
+            scanpath.draw_fixations(painter, x, y, durations, unit, self.font())
             painter.end()
             self._path_layer, self._path_key = layer, key
         return self._path_layer

@@ -18,7 +18,7 @@ NEUTRAL_RGB = (208, 208, 208)
 GAZE_RGB = (0, 90, 160)
 MODEL_RGB = (190, 75, 0)
 
-MAX_ALPHA = 0.78
+MAX_ALPHA = 0.68
 
 # Björn Ottosson's OKLab (2020): sRGB (linear) -> cone responses -> lightness and two opponent axes.
 _TO_LMS = np.array(
@@ -119,7 +119,7 @@ def _ramp(name: str, anchors: list[tuple[int, int, int]]) -> ColourMap:
     rgba = np.empty((256, 4), np.uint8)
     rgba[:, :3] = np.round(_from_oklab(mixed) * 255)
     # Quickly off the ground, so that a weak blob is seen, yet never so opaque that the chart is hidden.
-    rgba[:, 3] = np.round(255 * MAX_ALPHA * np.linspace(0, 1, 256) ** 0.6)
+    rgba[:, 3] = np.round(255 * MAX_ALPHA * np.linspace(0, 1, 256) ** 0.75)
     return ColourMap(name, rgba)
 
 

@@ -53,6 +53,7 @@ class ExplorePage(Page):
         """Show gaze while the page is on."""
         if not self.charts.items:
             self.charts.load(self.charts.where)
+        self._begin_fixations()
         self._timer.start()
 
     def leave(self) -> None:
@@ -103,6 +104,13 @@ class ExplorePage(Page):
             self.pair.model.set_message(str(fault))
         self.pair.set_picture(self._picture)
         self.question.setText(item.question)
+        self._begin_fixations()
+
+    def _begin_fixations(self) -> None:
+        """Start the path anew, unless a recording is using the detector."""
+        acquisition = self._work.acquisition
+        if acquisition is not None and self._work.writer is None:
+            acquisition.begin_trial(None, self._work.clock())
 
     def _failed(self, fault: GazelabError) -> None:
         self._work.told.emit(str(fault), "bad")

@@ -77,6 +77,7 @@ class MainWindow(QMainWindow):
             self._stack.addWidget(page)
         self._source_label = label("", "muted", wrap=True)
         self._told = label("", "muted")
+        self._told.setContentsMargins(10, 0, 0, 0)
         self._steps = QButtonGroup(self)
         inner = QWidget()
         line = QHBoxLayout(inner)
@@ -170,6 +171,7 @@ class MainWindow(QMainWindow):
             keys.activated.connect(lambda index=index: self.go(index))
         self._steps.idClicked.connect(self.go)
         column.addStretch(1)
+        self._source_label.setContentsMargins(6, 0, 0, 0)
         column.addWidget(self._source_label)
         for keys_text in ("Ctrl+Return", "Ctrl+Enter"):
             QShortcut(QKeySequence(keys_text), self).activated.connect(self._next_step)

@@ -10,7 +10,7 @@ from gazelab.core.attention import AttentionMap, AttentionTrace
 from gazelab.core.picture import Picture
 from gazelab.ui.canvas import ChartCanvas, Heat
 from gazelab.ui.colours import MODEL_MAP
-from gazelab.ui.parts import label
+from gazelab.ui.parts import NoteLabel, label
 from gazelab.ui.token_strip import TokenStrip
 
 
@@ -31,9 +31,9 @@ class PairView(QWidget):
         self.model = ChartCanvas()
         self.strip = TokenStrip()
         self.strip.chosen.connect(self.token_chosen)
-        self._model_title = label(self.tr("Model: attention weight on the chart"), "heading")
-        self._person_note = label("", "muted")
-        self._model_note = label("", "muted")
+        self._model_title = label(self.tr("Model: attention weights"), "heading")
+        self._person_note = NoteLabel()
+        self._model_note = NoteLabel()
         sides = QHBoxLayout()
         sides.setSpacing(14)
         for title, note, canvas in (
@@ -44,8 +44,7 @@ class PairView(QWidget):
             side.setSpacing(4)
             head = QHBoxLayout()
             head.addWidget(title)
-            head.addStretch(1)
-            head.addWidget(note)
+            head.addWidget(note, 1)
             side.addLayout(head)
             side.addWidget(canvas, 1)
             sides.addLayout(side, 1)

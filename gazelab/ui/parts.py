@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PyQt6.QtCore import Qt
+from PyQt6.QtGui import QResizeEvent
 from PyQt6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 SPACE = 12
@@ -19,6 +20,31 @@ def label(text: str = "", role: str = "", wrap: bool = False) -> QLabel:
     if role:
         out.setProperty("role", role)
     return out
+
+
+class NoteLabel(QLabel):
+    """A muted line at the right that is cut with an ellipsis where there is no room."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setProperty("role", "muted")
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self._whole = ""
+
+    def setText(self, a0: str | None) -> None:
+        """Show a text, all of it in the tool tip."""
+        self._whole = a0 or ""
+        self.setToolTip(self._whole)
+        self._cut()
+
+    def resizeEvent(self, a0: QResizeEvent | None) -> None:
+        """Cut anew."""
+        super().resizeEvent(a0)
+        self._cut()
+
+    def _cut(self) -> None:
+        super().setText(self.fontMetrics().elidedText(self._whole, Qt.TextElideMode.ElideRight, self.width()))
+        self.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 
 
 def set_role(widget: QWidget, role: str) -> None:

@@ -66,6 +66,7 @@ class CameraPreview(QWidget):
         scale = min(self.width() / width, self.height() / height)
         box = QRectF(0, 0, width * scale, height * scale)
         box.moveCenter(QRectF(self.rect()).center())
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.save()
         painter.translate(box.topLeft())
         if self.mirrored:
@@ -79,8 +80,9 @@ class CameraPreview(QWidget):
             self._draw_eyes(painter, box, self._frame, self._features)
 
     def _draw_landmarks(self, painter: QPainter, points: NDArray[np.float32]) -> None:
-        for part, size, alpha in ((points, 1.6, 120), (points[IRIS_POINTS], 4.0, 255)):
-            painter.setPen(QPen(QColor(_MARK.red(), _MARK.green(), _MARK.blue(), alpha), size))
+        for part, size, alpha in ((points, 1.6, 130), (points[IRIS_POINTS], 2.6, 255)):
+            ink = QColor(_MARK.red(), _MARK.green(), _MARK.blue(), alpha)
+            painter.setPen(QPen(ink, size, cap=Qt.PenCapStyle.RoundCap))
             painter.drawPoints(QPolygonF([QPointF(float(x), float(y)) for x, y in part[:, :2]]))
 
     def _draw_eyes(self, painter: QPainter, box: QRectF, frame: Frame, features: np.void) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PyQt6.QtCore import Qt
 from PyQt6.QtGui import QKeySequence, QShortcut
-from PyQt6.QtWidgets import QCheckBox, QHBoxLayout, QWidget
+from PyQt6.QtWidgets import QCheckBox, QHBoxLayout, QVBoxLayout, QWidget
 
 from gazelab.core.attention import AttentionTrace
 from gazelab.core.errors import GazelabError
@@ -21,7 +21,7 @@ from gazelab.ui.canvas import Heat
 from gazelab.ui.map_controls import MapControls
 from gazelab.ui.model_choice import ModelChoice
 from gazelab.ui.pair_view import PairView
-from gazelab.ui.parts import Card, Page, label, row
+from gazelab.ui.parts import Card, Page, label
 from gazelab.ui.scores_table import ScoresTable
 from gazelab.ui.session_choice import SessionChoice
 from gazelab.ui.transport import Transport
@@ -29,6 +29,7 @@ from gazelab.ui.workers import Job
 from gazelab.ui.workspace import Workspace
 
 GAP_NS = 75_000_000
+PANEL_WIDTH = 384
 
 
 class ReplayPage(Page):
@@ -241,28 +242,34 @@ class ReplayPage(Page):
         self._trail_box = self._layer_box(self.tr("Gaze"), True)
         self._fixation_box = self._layer_box(self.tr("Fixations"), True)
         self._heat_box = self._layer_box(self.tr("Heat map"), False)
-        self.body.addLayout(row(self.choice))
+        self.body.addWidget(self.choice)
         line = QHBoxLayout()
         line.addWidget(self._question, 1)
         for box in (self._trail_box, self._fixation_box, self._heat_box):
             line.addWidget(box)
-        self.body.addLayout(line)
-        self.body.addWidget(self.pair, 1)
-        self.body.addWidget(self.transport)
+        left = QVBoxLayout()
+        left.setSpacing(8)
+        left.addLayout(line)
+        left.addWidget(self.pair, 1)
+        left.addWidget(self.transport)
         maps = Card(self.tr("Attention map"))
         maps.body.addWidget(self.model_choice)
         maps.body.addWidget(self.controls)
-        maps.body.addStretch(1)
         scores = Card(self.tr("Agreement with the fixations"))
         scores.body.addWidget(self.scores, 1)
         scores.body.addWidget(self._score_note)
-        below = QHBoxLayout()
-        below.setSpacing(12)
-        below.addWidget(maps, 2)
-        below.addWidget(scores, 3)
-        self.body.addLayout(below)
-        for card in (maps, scores):
-            card.setFixedHeight(236)
+        panel = QWidget()
+        panel.setFixedWidth(PANEL_WIDTH)
+        right = QVBoxLayout(panel)
+        right.setContentsMargins(0, 0, 0, 0)
+        right.setSpacing(12)
+        right.addWidget(maps)
+        right.addWidget(scores, 1)
+        sides = QHBoxLayout()
+        sides.setSpacing(14)
+        sides.addLayout(left, 1)
+        sides.addWidget(panel)
+        self.body.addLayout(sides, 1)
 
     def _layer_box(self, text: str, on: bool) -> QCheckBox:
         box = QCheckBox(text)

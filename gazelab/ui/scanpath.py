@@ -30,7 +30,7 @@ def radius(duration_s: float) -> float:
 
 
 def draw_fixations(
-    painter: QPainter, x: Floats, y: Floats, durations_s: Floats, dpr: float, font: QFont
+    painter: QPainter, x: Floats, y: Floats, durations_s: Floats, unit: float, font: QFont
 ) -> None:
     """Draw numbered circles joined in order.
 
@@ -40,24 +40,24 @@ def draw_fixations(
         Device px; a NaN position breaks the path.
     durations_s : numpy.ndarray, shape (n,)
         Seconds.
-    dpr : float
-        Device px per logical px.
+    unit : float
+        Device px per px of the sizes given here.
     font : QFont
         For the numbers.
     """
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     seen = np.isfinite(x) & np.isfinite(y)
     for width, colour in ((3.5, QColor(255, 255, 255, 190)), (1.6, _with_alpha(190))):
-        painter.setPen(QPen(colour, width * dpr, cap=Qt.PenCapStyle.RoundCap))
+        painter.setPen(QPen(colour, width * unit, cap=Qt.PenCapStyle.RoundCap))
         for k in range(1, len(x)):
             if seen[k] and seen[k - 1]:
                 painter.drawLine(QPointF(x[k - 1], y[k - 1]), QPointF(x[k], y[k]))
     for k in range(len(x)):
         if seen[k]:
-            _draw_circle(painter, QPointF(x[k], y[k]), radius(float(durations_s[k])) * dpr, k + 1, font)
+            _draw_circle(painter, QPointF(x[k], y[k]), radius(float(durations_s[k])) * unit, k + 1, font)
 
 
-def draw_trail(painter: QPainter, x: Floats, y: Floats, ages_s: Floats, dot: QPixmap, dpr: float) -> None:
+def draw_trail(painter: QPainter, x: Floats, y: Floats, ages_s: Floats, dot: QPixmap, unit: float) -> None:
     """Draw raw samples as dots that fade with age, and a ring on the newest.
 
     Parameters
@@ -68,8 +68,8 @@ def draw_trail(painter: QPainter, x: Floats, y: Floats, ages_s: Floats, dot: QPi
         Seconds before now; older than `TRAIL_S` is left out.
     dot : QPixmap
         As `dot_pixmap` makes it; kept by the caller, since a pixmap must not outlive the application.
-    dpr : float
-        Device px per logical px.
+    unit : float
+        Device px per px of the sizes given here.
     """
     use = np.isfinite(x) & np.isfinite(y) & (ages_s >= 0) & (ages_s <= TRAIL_S)
     if not use.any():
@@ -88,8 +88,8 @@ def draw_trail(painter: QPainter, x: Floats, y: Floats, ages_s: Floats, dot: QPi
         painter.setBrush(Qt.BrushStyle.NoBrush)
         centre = QPointF(float(x[-1]), float(y[-1]))
         for width, colour in ((5.0, QColor(255, 255, 255, 220)), (2.5, _INK)):
-            painter.setPen(QPen(colour, width * dpr))
-            painter.drawEllipse(centre, 13 * dpr, 13 * dpr)
+            painter.setPen(QPen(colour, width * unit))
+            painter.drawEllipse(centre, 13 * unit, 13 * unit)
 
 
 def _with_alpha(alpha: int) -> QColor:
@@ -110,15 +110,15 @@ def _draw_circle(painter: QPainter, centre: QPointF, r: float, number: int, font
     )
 
 
-def dot_pixmap(dpr: float) -> QPixmap:
+def dot_pixmap(unit: float) -> QPixmap:
     """Draw the mark of one raw sample."""
-    size = round(9 * dpr)
+    size = round(9 * unit)
     pixmap = QPixmap(size, size)
     pixmap.fill(Qt.GlobalColor.transparent)
     painter = QPainter(pixmap)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-    painter.setPen(QPen(QColor(255, 255, 255, 200), dpr))
+    painter.setPen(QPen(QColor(255, 255, 255, 200), unit))
     painter.setBrush(_INK)
-    painter.drawEllipse(QRectF(dpr, dpr, size - 2 * dpr, size - 2 * dpr))
+    painter.drawEllipse(QRectF(unit, unit, size - 2 * unit, size - 2 * unit))
     painter.end()
     return pixmap

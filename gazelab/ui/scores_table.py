@@ -41,26 +41,35 @@ class ScoresTable(QTableWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setColumnCount(4)
+        self.setColumnCount(5)
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setShowGrid(False)
         self.setAccessibleName(self.tr("Scores"))
         self.setHorizontalHeaderLabels(
-            [
-                self.tr("Attention"),
-                self.tr("Centre prior"),
-                self.tr("Uniform"),
-                self.tr("Chance, 95 %"),
-            ]
+            ["", self.tr("Map"), self.tr("Centre"), self.tr("Uniform"), self.tr("Chance, 95 %")]
         )
+        tips = (
+            "",
+            self.tr("The model's attention map as chosen above"),
+            self.tr("Centre prior: a Gaussian at the chart's centre, the same for every chart"),
+            self.tr("A flat map: what no knowledge at all scores"),
+            self.tr("Middle 95 % of the same map shifted at random over the chart"),
+        )
+        for column, tip in enumerate(tips):
+            item = self.horizontalHeaderItem(column)
+            if item is not None:
+                item.setToolTip(tip)
         head, side = self.horizontalHeader(), self.verticalHeader()
         if head is not None and side is not None:
-            head.setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
+            head.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+            head.setSectionResizeMode(4, QHeaderView.ResizeMode.Stretch)
+            head.setHighlightSections(False)
             head.setDefaultAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-            side.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-            side.setDefaultSectionSize(25)
+            side.hide()
+            side.setDefaultSectionSize(26)
 
     def set_scores(self, agreement: Agreement | None) -> None:
         """Show an agreement, or nothing."""
@@ -69,21 +78,19 @@ class ScoresTable(QTableWidget):
             return
         names = {key: text for key, text in _metrics().items() if key in agreement.rows["map"]}
         self.setRowCount(len(names))
-        self.setVerticalHeaderLabels([text for text, _ in names.values()])
-        for line, (key, (_, what)) in enumerate(names.items()):
-            side = self.verticalHeaderItem(line)
-            if side is not None:
-                side.setToolTip(what)
-            for column, row in enumerate(("map", "centre", "uniform")):
+        for line, (key, (name, what)) in enumerate(names.items()):
+            self._put(line, 0, name, what)
+            for column, row in enumerate(("map", "centre", "uniform"), 1):
                 why = agreement.undefined.get(row, {}).get(key, "")
-                self._put(line, column, number(agreement.rows[row][key]), why or what, bold=column == 0)
+                self._put(line, column, number(agreement.rows[row][key]), why or what, bold=column == 1)
             low, high = agreement.chance.get(key, (math.nan, math.nan))
             known = math.isfinite(low) and math.isfinite(high)
-            self._put(line, 3, f"{number(low)} … {number(high)}" if known else "–", what)
+            self._put(line, 4, f"{number(low)} … {number(high)}" if known else "–", what)
 
     def _put(self, line: int, column: int, text: str, tip: str, bold: bool = False) -> None:
         item = QTableWidgetItem(text)
-        item.setTextAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        side = Qt.AlignmentFlag.AlignLeft if column == 0 else Qt.AlignmentFlag.AlignRight
+        item.setTextAlignment(side | Qt.AlignmentFlag.AlignVCenter)
         item.setToolTip(tip)
         if bold:
             font = item.font()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PyQt6.QtWidgets import QComboBox, QFileDialog, QLineEdit, QProgressBar, QWidget
 
 from gazelab.core.errors import GazelabError
-from gazelab.ui.live_sources import KINDS, SourceKind, cameras, factory
+from gazelab.ui.live_sources import KINDS, PointerWatch, SourceKind, cameras, factory
 from gazelab.ui.parts import Card, button, label, row, set_role
 from gazelab.ui.workers import Job
 from gazelab.ui.workspace import Workspace
@@ -19,6 +19,7 @@ class SourceForm(Card):
         self.body.addWidget(label(self.tr("Source of gaze"), "heading"))
         self._work = workspace
         self._job: Job | None = None
+        self._pointer = PointerWatch(self)
         self._kind = QComboBox()
         self._kind.setAccessibleName(self.tr("Kind of source"))
         names = self._names()
@@ -64,7 +65,8 @@ class SourceForm(Card):
         if screen is None:
             return
         try:
-            make = factory(self.kind, self._device(), screen, self._work.clock)
+            make = factory(self.kind, self._device(), screen, self._work.clock, self._pointer)
+            self._pointer.follow(self._work.monitor if self.kind is SourceKind.POINTER else None)
             self._job = self._work.open_source(make, self._failed)
         except GazelabError as fault:
             self._failed(fault)
@@ -92,6 +94,7 @@ class SourceForm(Card):
     def _stop_now(self) -> None:
         if self._job is not None:
             self._job.cancel()
+        self._pointer.follow(None)
         self._work.close_source()
         self._refresh()
 

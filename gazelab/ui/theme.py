@@ -7,11 +7,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from string import Template
 
 from PyQt6.QtCore import Qt
 from PyQt6.QtGui import QColor, QGuiApplication, QPalette
 from PyQt6.QtWidgets import QApplication
+
+PICTURES = Path(__file__).parent / "pictures"
+"""Arrows and ticks: a style sheet takes files only."""
 
 
 class Theme(StrEnum):
@@ -130,7 +134,9 @@ def palette(tokens: Tokens) -> QPalette:
 
 def style_sheet(tokens: Tokens) -> str:
     """Make the style sheet from the tokens."""
-    return _SHEET.substitute({name: getattr(tokens, name) for name in tokens.__slots__})
+    values = {name: getattr(tokens, name) for name in tokens.__slots__}
+    shade = "dark" if tokens is DARK else "light"
+    return _SHEET.substitute(values, arrows=PICTURES.as_posix(), shade=shade)
 
 
 _SHEET = Template("""
@@ -181,20 +187,47 @@ QLineEdit, QComboBox, QSpinBox, QDoubleSpinBox {
 QLineEdit:focus, QComboBox:focus, QSpinBox:focus, QDoubleSpinBox:focus {
     border: 2px solid $accent; padding: 4px 8px;
 }
-QComboBox::drop-down { border: none; width: 22px; }
+QComboBox::drop-down { border: none; width: 24px; }
+QComboBox::down-arrow { image: url($arrows/down-$shade.png); width: 10px; height: 10px; }
+QSpinBox::up-button, QDoubleSpinBox::up-button {
+    border: none; background: transparent; width: 22px; subcontrol-position: top right;
+}
+QSpinBox::down-button, QDoubleSpinBox::down-button {
+    border: none; background: transparent; width: 22px; subcontrol-position: bottom right;
+}
+QSpinBox::up-arrow, QDoubleSpinBox::up-arrow {
+    image: url($arrows/up-$shade.png); width: 10px; height: 10px;
+}
+QSpinBox::down-arrow, QDoubleSpinBox::down-arrow {
+    image: url($arrows/down-$shade.png); width: 10px; height: 10px;
+}
+QCheckBox::indicator {
+    width: 15px; height: 15px; border: 1px solid $muted; border-radius: 4px; background: $surface;
+}
+QCheckBox::indicator:checked {
+    background: $accent; border-color: $accent; image: url($arrows/tick-$shade.png);
+}
+QCheckBox::indicator:disabled { border-color: $border; background: $sunken; }
+QCheckBox:focus { color: $accent; }
 QComboBox QAbstractItemView { background: $surface; border: 1px solid $border; }
 QTableWidget { background: $surface; border: none; gridline-color: $border; }
-QTableWidget::item { padding: 3px 8px; }
+QTableWidget::item { padding: 3px 6px; }
 QHeaderView::section {
-    background: $surface; color: $muted; border: none; border-bottom: 1px solid $border; padding: 4px 8px;
+    background: $surface; color: $muted; border: none; border-bottom: 1px solid $border; padding: 4px 6px;
 }
 QListWidget { background: $surface; border: 1px solid $border; border-radius: 7px; }
 QProgressBar { background: $sunken; border: none; border-radius: 4px; min-height: 8px; max-height: 8px; }
 QProgressBar::chunk { background: $accent; border-radius: 4px; }
 QScrollArea { border: none; background: transparent; }
 QScrollArea > QWidget > QWidget { background: transparent; }
+QScrollBar:horizontal { height: 8px; background: transparent; margin: 0; }
+QScrollBar:vertical { width: 8px; background: transparent; margin: 0; }
+QScrollBar::handle { background: $border; border-radius: 4px; min-width: 24px; min-height: 24px; }
+QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
+QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
 QToolTip { background: $surface; color: $text; border: 1px solid $border; padding: 4px 6px; }
-QStatusBar { background: $surface; color: $muted; border-top: 1px solid $border; }
+QStatusBar { background: $surface; color: $muted; border-top: 1px solid $border; padding-left: 14px; }
+QStatusBar::item { border: none; }
 QMenuBar { background: $surface; }
 QMenuBar::item:selected, QMenu::item:selected { background: $accent_soft; color: $text; }
 QMenu { background: $surface; border: 1px solid $border; }

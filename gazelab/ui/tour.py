@@ -91,7 +91,7 @@ class Tour(QObject):
         work.set_participant("DEMO1")
         window.setup.source_form.choose(SourceKind.SYNTHETIC)
         window.setup.source_form.start()
-        yield lambda: work.acquisition is not None and work.acquisition.count > 40
+        yield lambda: work.acquisition is not None and work.acquisition.count > 100
         self._take(window, "setup")
 
     def _calibrate(self) -> Iterator[Wait]:
