@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -61,10 +61,12 @@ class Question:
     working: str = ""
 
 
-def ask(rng: np.random.Generator, chart: Chart, n: int) -> tuple[Question, ...]:
-    """Draw `n` questions on a chart, without repeats as far as the chart allows."""
-    kinds = [kind for kind in WEIGHTS if allowed(chart, kind)]
-    weights = np.array([WEIGHTS[kind] for kind in kinds])
+def ask(
+    rng: np.random.Generator, chart: Chart, n: int, mix: Mapping[QuestionKind, float] = WEIGHTS
+) -> tuple[Question, ...]:
+    """Draw `n` questions on a chart, kinds by the weights of `mix`, without repeats as far as it allows."""
+    kinds = [kind for kind in mix if allowed(chart, kind)]
+    weights = np.array([mix[kind] for kind in kinds])
     questions: dict[str, Question] = {}
     for _ in range(4 * n):
         if len(questions) == n:

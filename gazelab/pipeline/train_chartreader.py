@@ -12,8 +12,17 @@ from gazelab.attention.chartreader.training.data import ReadingTarget, TrainingC
 from gazelab.attention.chartreader.training.export import export_weights
 from gazelab.charts.item import Element
 from gazelab.charts.synthetic import HEIGHT_PX, WIDTH_PX, Chart, draw_chart
-from gazelab.charts.synthetic_questions import ask, question_words
+from gazelab.charts.synthetic_questions import WEIGHTS, QuestionKind, ask, question_words
 from gazelab.charts.synthetic_words import COLOURS, label_words
+
+PRACTICE: dict[QuestionKind, float] = {
+    **WEIGHTS,
+    "value": 2.0,
+    "value by colour": 1.5,
+    "count": 1.0,
+    "difference": 3.0,
+}
+"""How often each kind is practised: the hard ones more often than they are asked."""
 
 DRAWN_BY_ROLE = {
     "label": ("words",),
@@ -30,14 +39,14 @@ class SyntheticChartSource:
     words: tuple[str, ...] = (*label_words(), *COLOURS, *question_words())
     colours: tuple[str, ...] = tuple(COLOURS)
 
-    def draw(self, rng: np.random.Generator, n_questions: int) -> TrainingChart:
+    def draw(self, rng: np.random.Generator, n_questions: int, practice: bool) -> TrainingChart:
         """One chart, what its cells show, and questions with their working."""
         chart = draw_chart(rng)
         questions = tuple(
             TrainingQuestion(
                 q.text, f"{q.working}={q.answer.lower()}" if q.working else q.answer.lower(), q.kind
             )
-            for q in ask(rng, chart, n_questions)
+            for q in ask(rng, chart, n_questions, PRACTICE if practice else WEIGHTS)
         )
         reading = tuple(reading_target(chart, e) for e in chart.elements if e.data)
         return TrainingChart(chart.picture, reading, questions)
@@ -54,13 +63,15 @@ def reading_target(chart: Chart, element: Element) -> ReadingTarget:
     at = (x_px / WIDTH_PX, y_px / HEIGHT_PX)
     data = [chart.data[i] for i in element.data]
     if element.role == "legend":
-        return ReadingTarget(*at, words=(str(data[0].series).lower(),), colour=data[0].colour, drawn=drawn)
+        return ReadingTarget(
+            *at, words=(str(data[0].series).lower(), data[0].colour), colour=data[0].colour, drawn=drawn
+        )
     if len(data) > 1:
         return ReadingTarget(*at, words=(data[0].category.lower(),), drawn=drawn)
     datum = data[0]
     rivals = [d.value for d in chart.data if d.series == datum.series]
     extreme = {max(rivals): "highest", min(rivals): "lowest"}.get(datum.value, "none")
-    words = tuple(word.lower() for word in (datum.category, datum.series) if word)
+    words = tuple(word.lower() for word in (datum.category, datum.series, datum.colour) if word)
     return ReadingTarget(
         *at, words=words, number=datum.value, colour=datum.colour, extreme=extreme, drawn=drawn
     )

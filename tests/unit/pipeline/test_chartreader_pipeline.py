@@ -96,7 +96,7 @@ def test_the_source_knows_every_word_it_uses() -> None:
     known = {*source.words}
     rng = np.random.default_rng(2)
     for _ in range(20):
-        chart = source.draw(rng, 8)
+        chart = source.draw(rng, 8, True)
         for question in chart.questions:
             words = question.text.lower().rstrip("?").split()
             assert set(words) <= known

@@ -16,6 +16,7 @@ from gazelab.attention.chartreader.preprocess import shrink, to_input
 from gazelab.attention.chartreader.tokenizer import Tokenizer
 
 IGNORED = -100
+MAX_WORDS = 3
 BLANK_TENS = 10
 DRAWN = ("words", "number", "colour")
 EXTREMES = ("none", "highest", "lowest")
@@ -68,8 +69,11 @@ class ChartSource(Protocol):
     def colours(self) -> Sequence[str]:
         """Colour names, a part of `words`."""
 
-    def draw(self, rng: np.random.Generator, n_questions: int) -> TrainingChart:
-        """One chart with up to `n_questions` questions (at least one)."""
+    def draw(self, rng: np.random.Generator, n_questions: int, practice: bool) -> TrainingChart:
+        """One chart with up to `n_questions` questions (at least one).
+
+        For `practice` the kinds of question may be mixed to suit learning; else as the model is scored.
+        """
 
 
 @dataclass(frozen=True)
@@ -111,7 +115,7 @@ def collate(
         targets=targets,
         kinds=tuple(q.kind for q in questions),
         cells=torch.tensor(cells),
-        words=torch.tensor(words).reshape(-1, 2),
+        words=torch.tensor(words).reshape(-1, MAX_WORDS),
         tens=tens,
         ones=ones,
         colours=colour_ids,
@@ -138,7 +142,7 @@ def _encode_texts(questions: Sequence[TrainingQuestion], tokenizer: Tokenizer) -
 
 def _encode_reading(
     charts: Sequence[TrainingChart], tokenizer: Tokenizer, colours: Sequence[str], config: NetworkConfig
-) -> tuple[list[int], list[tuple[int, int]], list[tuple[int, int, int, int]]]:
+) -> tuple[list[int], list[list[int]], list[tuple[int, int, int, int]]]:
     cells, words, rest = [], [], []
     colour_ids = {colour: i for i, colour in enumerate(colours)}
     for c, chart in enumerate(charts):
@@ -146,8 +150,8 @@ def _encode_reading(
             row = min(config.rows - 1, max(0, int(target.y_norm * config.rows)))
             column = min(config.columns - 1, max(0, int(target.x_norm * config.columns)))
             cells.append((c * config.rows + row) * config.columns + column)
-            named = [tokenizer.id_of(word) for word in target.words[:2]]
-            words.append((named[0] if named else IGNORED, named[1] if len(named) > 1 else IGNORED))
+            named = [tokenizer.id_of(word) for word in target.words[:MAX_WORDS]]
+            words.append(named + [IGNORED] * (MAX_WORDS - len(named)))
             tens = ones = IGNORED
             if target.number is not None:
                 tens = target.number // 10 if target.number >= 10 else BLANK_TENS

@@ -74,9 +74,9 @@ class Trainer:
         """Share of the training time that has passed, 0..1."""
         return min(1.0, self.elapsed_s / (60.0 * self.config.minutes))
 
-    def batch(self, rng: np.random.Generator, n_charts: int) -> Batch:
+    def batch(self, rng: np.random.Generator, n_charts: int, practice: bool) -> Batch:
         """Draw and encode charts."""
-        charts = [self.source.draw(rng, self.config.questions) for _ in range(n_charts)]
+        charts = [self.source.draw(rng, self.config.questions, practice) for _ in range(n_charts)]
         return collate(
             charts, self.config.questions, self.tokenizer, self.source.colours, self.network.config
         )
@@ -88,7 +88,7 @@ class Trainer:
         for optimiser in self.optimisers:
             for group in optimiser.param_groups:
                 group["lr"] = lr
-        batch = self.batch(self.rng, self.config.charts)
+        batch = self.batch(self.rng, self.config.charts, practice=True)
         loss, report = self._loss(batch, progress)
         for optimiser in self.optimisers:
             optimiser.zero_grad(set_to_none=True)
@@ -122,7 +122,7 @@ class Trainer:
         if not self._held_out:
             rng = np.random.default_rng(HELD_OUT_SEED)
             n = max(1, self.config.held_out_charts // self.config.charts)
-            self._held_out = [self.batch(rng, self.config.charts) for _ in range(n)]
+            self._held_out = [self.batch(rng, self.config.charts, practice=False) for _ in range(n)]
         by_kind: dict[str, list[bool]] = {}
         for batch in self._held_out:
             with torch.autocast("cpu", torch.bfloat16, enabled=self.config.bfloat16):

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from gazelab.attention.chartreader.attention_layers import TokenEmbedding
-from gazelab.attention.chartreader.training.data import EXTREMES, IGNORED, Batch
+from gazelab.attention.chartreader.training.data import EXTREMES, IGNORED, MAX_WORDS, Batch
 
 
 class ReadingHeads(nn.Module):
@@ -49,9 +49,9 @@ def reading_loss(
     at_cells = memory.reshape(-1, memory.shape[-1])[batch.cells]
     weights = torch.where(batch.drawn, 1.0, fetched_weight)
     word_logits = embedding.logits(at_cells).float()
-    # A cell may stand for two words (category and series): each is asked of the same softmax.
-    pairs = word_logits[:, None].expand(-1, 2, -1).reshape(-1, word_logits.shape[-1])
-    total = _weighted(pairs, batch.words.reshape(-1), weights[:, 0].repeat_interleave(2))
+    # A cell may stand for several words (category, series, colour): each is asked of the same softmax.
+    repeated = word_logits[:, None].expand(-1, MAX_WORDS, -1).reshape(-1, word_logits.shape[-1])
+    total = _weighted(repeated, batch.words.reshape(-1), weights[:, 0].repeat_interleave(MAX_WORDS))
     known = (batch.words[:, 0] != IGNORED) & batch.drawn[:, 0]
     guess = word_logits.argmax(-1, keepdim=True)
     right = {"word": _mean((guess == batch.words).any(-1)[known])}

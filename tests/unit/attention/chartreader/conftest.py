@@ -20,7 +20,7 @@ class SquareSource:
     words: tuple[str, ...] = ("what", "color", "is", "it", "how", "many", "red", "blue")
     colours: tuple[str, ...] = ("red", "blue")
 
-    def draw(self, rng: np.random.Generator, n_questions: int) -> TrainingChart:
+    def draw(self, rng: np.random.Generator, n_questions: int, practice: bool) -> TrainingChart:
         colour = self.colours[int(rng.integers(2))]
         column, row = int(rng.integers(4)), int(rng.integers(3))
         picture = np.full((48, 64, 3), 255, np.uint8)

@@ -58,7 +58,7 @@ def test_batch_asks_for_the_answer_only_and_at_the_right_cell(
     squares: ChartSource, tiny: dict[str, Any]
 ) -> None:
     tokenizer = Tokenizer(squares.words)
-    chart = squares.draw(np.random.default_rng(0), 2)
+    chart = squares.draw(np.random.default_rng(0), 2, False)
     batch = collate([chart], 2, tokenizer, squares.colours, NetworkConfig(tokens=len(tokenizer), **tiny))
     row = batch.targets[0]
     assert [tokenizer.tokens[i] for i in row[row != IGNORED]] == [chart.questions[0].answer, "<end>"]
@@ -71,14 +71,14 @@ def test_batch_asks_for_the_answer_only_and_at_the_right_cell(
 
 def test_a_chart_with_few_questions_repeats_them(squares: ChartSource, tiny: dict[str, Any]) -> None:
     tokenizer = Tokenizer(squares.words)
-    chart = squares.draw(np.random.default_rng(0), 2)
+    chart = squares.draw(np.random.default_rng(0), 2, False)
     batch = collate([chart], 5, tokenizer, squares.colours, NetworkConfig(tokens=len(tokenizer), **tiny))
     assert batch.kinds == ("colour", "count", "colour", "count", "colour")
 
 
 def test_exact_means_every_token_of_the_answer(squares: ChartSource, tiny: dict[str, Any]) -> None:
     trainer = Trainer(squares, config(), tiny)
-    batch = trainer.batch(np.random.default_rng(0), 2)
+    batch = trainer.batch(np.random.default_rng(0), 2, False)
     right = torch.nn.functional.one_hot(batch.targets.clamp(min=0), len(trainer.tokenizer)).float()
     assert exact_answers(right, batch).all()
     right[1, (batch.targets[1] != IGNORED).nonzero()[-1, 0], 0] = 2.0
