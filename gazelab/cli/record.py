@@ -130,11 +130,13 @@ def _record_without_window(
     if loaded is not None and profile is not None:
         _check(loaded, participant, screen, opened)
         facts = {"calibrated": True, "profile": profile_facts(loaded, profile.name)}
-    header = header_for(opened, screen, participant, **facts)
-    with SessionWriter.create(root, session or new_session_id("recording"), header) as writer:
-        if profile is not None:
-            writer.calibration(profile)
-        done = record_for(opened, writer, screen, seconds, time.perf_counter_ns)
+    # First the source: one that cannot be opened leaves no empty session, and an open one knows its size.
+    with opened:
+        header = header_for(opened, screen, participant, **facts)
+        with SessionWriter.create(root, session or new_session_id("recording"), header) as writer:
+            if profile is not None:
+                writer.calibration(profile)
+            done = record_for(opened, writer, screen, seconds, time.perf_counter_ns)
     typer.echo(
         f"{done.n_samples} samples in {done.seconds:.1f} s, {done.n_valid} with gaze;"
         f" the source ended {done.final_state.value}"

@@ -93,8 +93,10 @@ def load_picture(source: Path | str | bytes, name: str | None = None) -> Picture
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as fault:
         raise PictureError("the picture is too large.", where=label, todo="Scale it down first.") from fault
     except (UnidentifiedImageError, OSError, ValueError, SyntaxError, EOFError) as fault:
+        # Pillow's own words for an unknown format name only our buffer's address.
+        why = "" if isinstance(fault, UnidentifiedImageError) else f" ({fault})"
         raise PictureError(
-            f"not a picture that can be read ({fault}).", where=label, todo="Save it again as PNG."
+            f"not a picture that can be read{why}.", where=label, todo="Save it again as PNG."
         ) from fault
 
 

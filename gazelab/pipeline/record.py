@@ -15,8 +15,10 @@ from gazelab.sessions.markers import MarkerKind
 from gazelab.sessions.schema import SessionHeader, SourceRecord
 from gazelab.sessions.writer import SessionWriter
 from gazelab.sources.base import Clock, GazeSource
+from gazelab.sources.camera_gaze import CameraGaze
 
 POLL_S = 0.05
+CHECK_IT = "Check that it is plugged in and that no other program uses it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,7 @@ def record_for(
     Parameters
     ----------
     source : GazeSource
-        Opened and closed here.
+        Open; closed by the caller.
     writer : SessionWriter
         Open; closed by the caller.
     screen : Screen
@@ -71,33 +73,33 @@ def record_for(
     Raises
     ------
     CameraError, StreamError
-        The source cannot be opened, gave nothing at all, or was lost and did not come back.
+        The source gave nothing at all, or was lost and did not come back.
     SessionError
         The session cannot be written, such as on a full disk.
     """
     acquisition = Acquisition(source, screen)
     acquisition.add_sink(writer)
     state = SourceState.IDLE
-    source.open()
     start_ns = last_ns = last_clock_ns = clock()
-    try:
-        while (elapsed_ns := last_ns - start_ns + clock() - last_clock_ns) < seconds * 1e9:
-            if acquisition.pump(POLL_S):
-                last_ns, last_clock_ns = acquisition.newest_ns, clock()
-            if source.state is not state:
-                state = source.state
-                writer.marker({"kind": MarkerKind.SOURCE_STATE, "time_ns": clock(), "state": state.value})
-            if state in (SourceState.ENDED, SourceState.ERROR):
-                break
-            if progress is not None:
-                progress(elapsed_ns / 1e9, acquisition.count)
-    finally:
-        source.close()
+    while (elapsed_ns := last_ns - start_ns + clock() - last_clock_ns) < seconds * 1e9:
+        if acquisition.pump(POLL_S):
+            last_ns, last_clock_ns = acquisition.newest_ns, clock()
+        if source.state is not state:
+            state = source.state
+            writer.marker({"kind": MarkerKind.SOURCE_STATE, "time_ns": clock(), "state": state.value})
+        if state in (SourceState.ENDED, SourceState.ERROR):
+            break
+        if progress is not None:
+            progress(elapsed_ns / 1e9, acquisition.count)
     if acquisition.count == 0:
-        kind = StreamError if source.info.name in ("lsl", "tobii") else CameraError
-        raise kind(
-            f"gave no sample in {seconds:g} s.",
-            where=source.info.device,
-            todo="Check that it is plugged in and that no other program uses it.",
-        )
+        raise _fault(source, f"gave no sample in {seconds:g} s.", CHECK_IT)
+    if state in (SourceState.LOST, SourceState.ERROR):
+        why = source.reason if isinstance(source, CameraGaze) else ""
+        kept = f"What was recorded until then is kept in {writer.path}."
+        raise _fault(source, why or f"was lost and did not come back. {CHECK_IT}", kept)
     return Recorded(writer.path, acquisition.count, acquisition.n_valid, (last_ns - start_ns) / 1e9, state)
+
+
+def _fault(source: GazeSource, what: str, todo: str) -> CameraError | StreamError:
+    kind = StreamError if source.info.name in ("lsl", "tobii") else CameraError
+    return kind(what, where=source.info.device, todo=todo)
