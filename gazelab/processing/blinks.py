@@ -13,8 +13,7 @@ Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 
 PAD_S = 0.100
-"""Around a blink the lid already or still covers the iris: 50 to 100 ms (Nyström et al. 2024,
-10.3758/s13428-023-02333-9, find distortions of that length)."""
+"""Around a blink the lid still covers part of the iris and drags the gaze down; 50 to 100 ms are usual."""
 
 
 def blink_mask(time_ns: ArrayLike, blink: ArrayLike, pad_s: float = PAD_S) -> Bools:

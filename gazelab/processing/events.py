@@ -24,7 +24,7 @@ from gazelab.processing.events_edges import Motion, bounds_ns, trim
 from gazelab.processing.events_ivt import FAST_DEG_S, WINDOW_S, runs, slow_pieces, speed_deg_s
 from gazelab.processing.events_online import OnlineFixations
 from gazelab.processing.events_samples import Samples, usable_samples
-from gazelab.processing.events_segmentation import MIN_FIXATION_S, Segmentation
+from gazelab.processing.events_segmentation import BIN_S, MIN_FIXATION_S, Segmentation
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -184,7 +184,15 @@ def _fixations(samples: Samples) -> tuple[Ints, list[Piece]]:
 
 
 def _still_pieces(t: Floats, x: Floats, y: Floats, samples: Samples) -> list[Piece]:
-    cut = Segmentation(samples.noise_deg, samples.interval_s)
+    """Cut one segment into fixations; samples faster than 80 Hz are averaged first, to tame their noise."""
+    begins = np.arange(len(t))
+    if samples.interval_s < BIN_S:
+        begins = np.flatnonzero(np.diff(np.floor(t / BIN_S), prepend=-1.0))
+    n = np.diff(begins, append=len(t))
+    t, x, y = (np.add.reduceat(column, begins) / n for column in (t, x, y))
+    noise_deg = samples.noise_deg / np.sqrt(n.mean())
+    cut = Segmentation(noise_deg, max(samples.interval_s, BIN_S))
     for now, x_now, y_now in zip(t.tolist(), x.tolist(), y.tolist(), strict=True):
         cut.push(now, x_now, y_now)
-    return trim(cut.pieces(ended=True)[0], Motion.between(t, x, y, samples.noise_deg))
+    pieces = trim(cut.pieces(ended=True)[0], Motion.between(t, x, y, noise_deg))
+    return [(int(begins[first]), int(begins[last] + n[last] - 1)) for first, last in pieces]

@@ -19,14 +19,12 @@ from gazelab.processing.degrees import screen_in_degrees
 from gazelab.processing.events_edges import Motion, left, settled
 from gazelab.processing.events_places import OpenFixation, Place, RunningMeasures, is_spike
 from gazelab.processing.events_samples import CLOCK_RESET_S, lost_samples
-from gazelab.processing.events_segmentation import MIN_FIXATION_S, Segmentation
+from gazelab.processing.events_segmentation import BIN_S, MIN_FIXATION_S, Segmentation
 
 LAG_S = 0.067
 """An end that the best cut has held for this long is given out: two samples at 30 Hz."""
-WINDOW_S = 0.125
+WINDOW_S = 0.110
 """A sample older than this is decided."""
-BIN_S = 0.0125
-"""Samples that come faster than at 80 Hz are averaged over this time first."""
 
 Interval = tuple[int, int]
 
@@ -38,6 +36,9 @@ class OnlineFixations:
     ----------
     screen : Screen or mapping
         As for `events.detect_fixations`.
+    lag_s, window_s : float
+        How long the best cut must have held an end before it is given out, and how old a sample may be and
+        still be undecided. Shorter is sooner and less certain.
 
     Attributes
     ----------

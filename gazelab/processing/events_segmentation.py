@@ -31,6 +31,8 @@ NOISE_FLOOR_DEG = 0.35
 believed."""
 MIN_FIXATION_S = 0.060
 MIN_SAMPLES = 2
+BIN_S = 0.0125
+"""The costs are set for samples of at most 80 Hz: faster ones are averaged over this time first."""
 MAX_CANDIDATES = 128
 
 Floats = NDArray[np.float64]
