@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import tiny_checkpoints
 import torch
+from transformers import Qwen2_5_VLProcessor
 
 from gazelab.attention import huggingface
 from gazelab.attention.base import open_model, trace_of
@@ -60,6 +61,29 @@ def test_V5_streamed_weights_are_eager_attention_at_the_pictures_columns(model):
         total = step.weights.sum((-2, -1), dtype=np.float32) + step.text_share + step.sink_share
         np.testing.assert_allclose(total, 1, atol=2e-3)
         assert step.top[0][1] >= step.top[1][1]
+
+
+def test_the_input_is_the_one_that_the_librarys_own_processor_makes(model):
+    """Its constructor asks for torchvision; what it does with picture and text needs none."""
+    parts = model.checkpoint
+    theirs = Qwen2_5_VLProcessor.__new__(Qwen2_5_VLProcessor)
+    theirs.image_processor, theirs.tokenizer, theirs.video_processor = (
+        parts.image_processor,
+        parts.tokenizer,
+        None,
+    )
+    theirs.image_token, theirs.video_token = "<|image_pad|>", "<|video_pad|>"
+    theirs.image_token_id = parts.config.image_token_id
+    theirs.video_token_id = parts.config.video_token_id
+    content = [{"type": "image"}, {"type": "text", "text": f"{QUESTION}\n{model.instruction}"}]
+    text = parts.tokenizer.apply_chat_template(
+        [{"role": "user", "content": content}], tokenize=False, add_generation_prompt=True
+    )
+    expected = theirs(text=[text], images=[picture().rgb], return_tensors="pt")
+    given = model.ask(picture(), QUESTION).tensors
+    assert set(given) == set(expected)
+    for name, value in expected.items():
+        assert torch.equal(given[name], value), name
 
 
 def test_the_pictures_tokens_get_row_and_column_positions(model):
