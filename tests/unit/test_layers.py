@@ -30,6 +30,9 @@ ALLOWED = {
 }
 """What a layer may ask for; a name that is not in its set is blocked while every module of it is imported."""
 
+TORCH_WORK = {"gazelab.pipeline.train_chartreader", "gazelab.pipeline.evaluate_chartreader"}
+"""Verbs that are work on a torch model throughout; the command line imports them when they are called."""
+
 BLOCKED_IMPORT = """
 import importlib, json, sys
 names, blocked = json.loads(sys.argv[1])
@@ -49,7 +52,8 @@ print(json.dumps(sorted({m.split(".")[0] for m in sys.modules})))
 def modules_of(layer: str) -> list[str]:
     files = sorted((PACKAGE / layer).rglob("*.py"))
     names = [".".join(f.relative_to(ROOT).with_suffix("").parts) for f in files]
-    return [name.removesuffix(".__init__") for name in names if not name.endswith("__main__")]
+    names = [name.removesuffix(".__init__") for name in names if not name.endswith("__main__")]
+    return [name for name in names if name not in TORCH_WORK]
 
 
 def python(*args: str) -> subprocess.CompletedProcess[str]:
