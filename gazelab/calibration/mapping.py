@@ -143,7 +143,8 @@ class GazeMapping:
         }
         for name, part in self.parts.items():
             for field in Ridge.__slots__:
-                out[f"{name}_{field}"] = np.asarray(getattr(part, field), np.float64)
+                kind = np.float32 if field == "basis" else np.float64
+                out[f"{name}_{field}"] = np.asarray(getattr(part, field), kind)
         return out
 
     @classmethod

@@ -310,7 +310,7 @@ class CalibrationProcedure:
         if self._fitted.mapping is None:
             raise RuntimeError("a validation without a mapping")
         shown = self._shown(self.validation_targets)
-        self._validation = validate(self._fitted.mapping, shown, self.screen)
+        self._validation = validate(self._fitted.mapping, shown, self.screen, self.timing.min_samples)
         self._findings = judge(self._validation, self._redo(), self._fitted.suspects, self.limits)
         if any(f.refuses for f in self._findings):
             self._state = CalibrationState.FAILED

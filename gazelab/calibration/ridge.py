@@ -38,7 +38,7 @@ class Ridge:
     weights : numpy.ndarray, shape (p, 2)
     offset : numpy.ndarray, shape (2,)
         The prediction at `centre`.
-    basis : numpy.ndarray, shape (p, r)
+    basis : numpy.ndarray, shape (p, r), of float32 values
         Directions in which the samples vary, scaled so that |x|² - |x @ basis|² is the part of a feature
         vector that the samples say nothing about (the posterior variance of the equivalent Gaussian process).
     novelty : float
@@ -175,8 +175,9 @@ class _Dual:
     def ridge(self) -> Ridge:
         strength = self.values + self.penalty * self.n
         weights = self.x.T @ (self.vectors @ (self.rotated / strength[:, None]))
-        some = self.shrink(self.penalty) > 1e-3
+        some = self.shrink(self.penalty) > 0.01
         basis = self.x.T @ (self.vectors[:, some] / np.sqrt(strength[some]))
+        basis = basis.astype(np.float32).astype(np.float64)  # as it is kept on disk
         return Ridge(self.centre, weights, self.mean, basis, self._novelty(strength), self.penalty)
 
     def _novelty(self, strength: Floats) -> float:

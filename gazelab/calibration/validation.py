@@ -18,6 +18,7 @@ from gazelab.calibration.collect import Collected
 from gazelab.calibration.mapping import GazeMapping
 from gazelab.core.errors import CalibrationError
 from gazelab.core.geometry import Screen
+from gazelab.processing import quality
 
 NAN = float("nan")
 
@@ -125,7 +126,9 @@ class Validation:
             raise CalibrationError(f"the validation is broken ({fault!r}).") from fault
 
 
-def validate(mapping: GazeMapping, collected: Sequence[Collected], screen: Screen) -> Validation:
+def validate(
+    mapping: GazeMapping, collected: Sequence[Collected], screen: Screen, min_samples: int = 1
+) -> Validation:
     """Compare predictions with the targets that were shown.
 
     Parameters
@@ -135,9 +138,11 @@ def validate(mapping: GazeMapping, collected: Sequence[Collected], screen: Scree
         Of the validation targets.
     screen : Screen
         Degrees are NaN unless it has millimetres.
+    min_samples : int
+        A target with fewer samples of gaze counts as without data.
     """
-    targets = tuple(_one_target(mapping, c, screen) for c in collected)
-    good = [t for t in targets if t.n_samples > 0]
+    targets = tuple(_one_target(mapping, c, screen, min_samples) for c in collected)
+    good = [t for t in targets if t.n_samples >= min_samples]
     x, y = (np.array([getattr(t, k) for t in good], float) for k in ("x_px", "y_px"))
     edge = [t for t in good if _is_outer(t, screen)]
     seen = sum(c.n_seen for c in collected)
@@ -147,7 +152,7 @@ def validate(mapping: GazeMapping, collected: Sequence[Collected], screen: Scree
         n_with_data=len(good),
         **{k: _mean(good, k) for k in _AVERAGED},
         data_loss=1.0 - sum(c.n_usable for c in collected) / seen if seen else NAN,
-        rate_hz=float(np.median([_rate_hz(t) for t in times])) if times else NAN,
+        rate_hz=float(np.median([quality.measured_rate_hz(t) for t in times])) if times else NAN,
         slope_x=_slope(x, np.array([t.gaze_x_px for t in good])),
         slope_y=_slope(y, np.array([t.gaze_y_px for t in good])),
         edge_accuracy_px=_mean(edge, "accuracy_px"),
@@ -160,15 +165,16 @@ def validate(mapping: GazeMapping, collected: Sequence[Collected], screen: Scree
 _AVERAGED = ("accuracy_px", "accuracy_deg", "rms_s2s_px", "rms_s2s_deg", "sd_px", "sd_deg")
 
 
-def _one_target(mapping: GazeMapping, c: Collected, screen: Screen) -> TargetValidation:
+def _one_target(mapping: GazeMapping, c: Collected, screen: Screen, min_samples: int) -> TargetValidation:
     target = c.target
     loss = 1.0 - c.n_usable / c.n_seen if c.n_seen else NAN
     gaze = mapping.predict(c.rows)
     x, y = (np.where(c.usable, v, np.nan) for v in (gaze.x_px, gaze.y_px))
     n = int(np.isfinite(x).sum())
-    if n == 0:
-        return TargetValidation(target.index, target.x_px, target.y_px, data_loss=loss)
+    if n < min_samples:
+        return TargetValidation(target.index, target.x_px, target.y_px, data_loss=loss, n_samples=n)
     x_deg, y_deg = screen.to_deg(x, y)
+    target_deg = [float(v) for v in screen.to_deg(target.x_px, target.y_px)]
     mean_x, mean_y = float(np.nanmean(x)), float(np.nanmean(y))
     return TargetValidation(
         index=target.index,
@@ -177,40 +183,15 @@ def _one_target(mapping: GazeMapping, c: Collected, screen: Screen) -> TargetVal
         gaze_x_px=mean_x,
         gaze_y_px=mean_y,
         accuracy_px=float(np.hypot(mean_x - target.x_px, mean_y - target.y_px)),
-        accuracy_deg=_accuracy_deg(x, y, target.x_px, target.y_px, screen),
-        rms_s2s_px=_rms_s2s(x, y),
-        rms_s2s_deg=_rms_s2s(x_deg, y_deg),
-        sd_px=_sd(x, y),
-        sd_deg=_sd(x_deg, y_deg),
+        accuracy_deg=quality.accuracy_deg(x_deg, y_deg, *target_deg),
+        # The formulas know no unit: of px they give px.
+        rms_s2s_px=quality.precision_rms_s2s_deg(x, y),
+        rms_s2s_deg=quality.precision_rms_s2s_deg(x_deg, y_deg),
+        sd_px=quality.precision_sd_deg(x, y),
+        sd_deg=quality.precision_sd_deg(x_deg, y_deg),
         data_loss=loss,
         n_samples=n,
     )
-
-
-def _accuracy_deg(
-    x: NDArray[np.float64], y: NDArray[np.float64], target_x_px: float, target_y_px: float, screen: Screen
-) -> float:
-    """Angle between the mean of the gaze vectors and the target's."""
-    if not screen.has_degrees:
-        return NAN
-    mean = np.nanmean(screen.directions(x, y), axis=0)
-    aim = screen.directions(target_x_px, target_y_px)
-    return float(np.degrees(np.arctan2(np.linalg.norm(np.cross(mean, aim)), mean @ aim)))
-
-
-def _rate_hz(time_ns: NDArray[np.int64]) -> float:
-    return float(1e9 / np.median(np.diff(time_ns)))
-
-
-def _rms_s2s(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
-    step = np.diff(x) ** 2 + np.diff(y) ** 2
-    step = step[np.isfinite(step)]
-    return float(np.sqrt(step.mean())) if len(step) else NAN
-
-
-def _sd(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
-    ok = np.isfinite(x) & np.isfinite(y)
-    return float(np.sqrt(x[ok].var() + y[ok].var())) if ok.sum() > 1 else NAN
 
 
 def _is_outer(t: TargetValidation, screen: Screen) -> bool:
