@@ -56,12 +56,17 @@ def attention_modules(decoder: nn.Module, kind: Kind) -> dict[nn.Module, int]:
     found: dict[nn.Module, int] = {}
     for name, module in decoder.named_modules():
         layer = getattr(module, "layer_idx", None)
-        if not isinstance(layer, int) or not _ATTENTION.search(type(module).__name__):
+        if not isinstance(layer, int) or not is_attention(module):
             continue
         crosses = bool(_CROSS.search(name) or _CROSS.search(type(module).__name__))
         if crosses == (kind == "cross"):
             found[module] = layer
     return found
+
+
+def is_attention(module: nn.Module) -> bool:
+    """Tell whether a module is an attention layer, by its class's name; a block that holds one is not."""
+    return bool(_ATTENTION.search(type(module).__name__))
 
 
 def chosen_layers(wanted: Sequence[int] | None, available: Iterable[int]) -> tuple[int, ...]:

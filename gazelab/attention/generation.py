@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
-from torch import Tensor
+from torch import Tensor, nn
 
+from gazelab.attention.decoder import is_attention
 from gazelab.core.errors import AttentionError
 
 TOP = 5
@@ -66,6 +68,21 @@ def generate_answer(
             todo="If memory ran out, take a smaller checkpoint or picture.",
         ) from fault
     return stream.ids
+
+
+@contextmanager
+def interruptible(model: nn.Module, check: Callable[[], None]) -> Iterator[None]:
+    """Call `check` before every attention layer, so that a long pass over a picture can be stopped within."""
+    hooks = [
+        module.register_forward_pre_hook(lambda *_: check())
+        for module in model.modules()
+        if is_attention(module)
+    ]
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
 
 
 def answer_text(tokenizer: Any, ids: Iterable[int]) -> str:

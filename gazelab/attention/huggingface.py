@@ -17,7 +17,7 @@ from gazelab.attention.captured import TapRow
 from gazelab.attention.checkpoint import Checkpoint, open_checkpoint
 from gazelab.attention.decoder import attention_modules, can_be_tapped, decoder_of
 from gazelab.attention.eager import eager_memory_bytes
-from gazelab.attention.generation import Top, answer_text, generate_answer, token_text
+from gazelab.attention.generation import Top, answer_text, generate_answer, interruptible, token_text
 from gazelab.attention.grids import Layout
 from gazelab.attention.implementations import attention_implementations
 from gazelab.attention.prompt import escape_special, prompt_ids
@@ -133,7 +133,9 @@ class HuggingFaceModel:
     def stream(self, picture: Picture, question: str, max_tokens: int = MAX_TOKENS) -> Iterator[TokenStep]:
         """Answer a question, token by token, always taking the most probable one."""
         asked = self.ask(picture, question)
-        return pulled(lambda push: self._generate(asked, max_tokens, push), f"model {self.model_id}")
+        return pulled(
+            lambda push, check: self._generate(asked, max_tokens, push, check), f"model {self.model_id}"
+        )
 
     def trace(
         self, picture: Picture, question: str, max_tokens: int = MAX_TOKENS, *, verify: bool = False
@@ -199,8 +201,14 @@ class HuggingFaceModel:
         self._last = (picture.sha256, made, layout)
         return made, layout
 
-    def _generate(self, asked: Asked, max_tokens: int, push: Callable[[TokenStep], None]) -> None:
-        """Answer under the tap, and push each token with its row."""
+    def _generate(
+        self,
+        asked: Asked,
+        max_tokens: int,
+        push: Callable[[TokenStep], None],
+        check: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Answer under the tap, and push each token with its row; `check` may stop it at any layer."""
         tokenizer = self.checkpoint.tokenizer
         length = asked.tensors["input_ids"].shape[1]
         ids: list[int] = []
@@ -220,7 +228,7 @@ class HuggingFaceModel:
             method=self._method(length),
             dtype=np.float16,
         )
-        with tap:
+        with tap, interruptible(self.checkpoint.model, check):
             generate_answer(self.checkpoint.model, tokenizer, asked.tensors, max_tokens, on_token)
 
     def _method(self, n_tokens: int) -> Literal["interface", "eager"]:

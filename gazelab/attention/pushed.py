@@ -17,34 +17,38 @@ class _Stopped(BaseException):
     """The reader has gone; unwinds the run through code that catches Exception."""
 
 
-def pulled(run: Callable[[Callable[[T], None]], None], name: str) -> Iterator[T]:
+def pulled(run: Callable[[Callable[[T], None], Callable[[], None]], None], name: str) -> Iterator[T]:
     """Run a function that pushes items and yield them as they come.
 
-    Closing the iterator stops the run at its next item and waits for it.
+    Closing the iterator stops the run at its next push or check, and waits for it.
 
     Parameters
     ----------
     run : callable
-        Called with `push`; whatever it raises is raised here.
+        Called with `push`, which takes an item, and `check`, to be called often in between: both end the run
+        when nobody reads any more. Whatever `run` raises is raised here.
     name : str
         Of the thread.
 
     Raises
     ------
     AttentionError
-        On closing, if the run does not reach its next item within `STOP_S` seconds.
+        On closing, if the run goes on for longer than `STOP_S` seconds.
     """
     items: SimpleQueue[tuple[T] | BaseException | None] = SimpleQueue()
     stop = threading.Event()
 
-    def push(item: T) -> None:
+    def check() -> None:
         if stop.is_set():
             raise _Stopped
+
+    def push(item: T) -> None:
+        check()
         items.put((item,))
 
     def work() -> None:
         try:
-            run(push)
+            run(push, check)
         except _Stopped:
             return
         except BaseException as fault:  # noqa: BLE001  (the worker: handed to the reader, who raises it)

@@ -8,10 +8,10 @@ from typing import SupportsIndex
 
 from gazelab.core.errors import AttentionError
 
-Rows = str | SupportsIndex | slice | Iterable[SupportsIndex]
-"""Wanted query rows as positions in the whole sequence: "last" (the last row of every forward pass: what
-`generate` predicts from), "all", one position, a slice, or a list of positions. Negative positions count from
-the end of the sequence as it is in that forward pass."""
+Rows = str | SupportsIndex | slice | Iterable[SupportsIndex] | None
+"""Wanted query rows as positions in the whole sequence: "last" or None (the last row of every forward pass,
+from which `generate` predicts), "all", one position, a slice, or a list of positions. Negative positions count
+from the end of the sequence as it is in that forward pass."""
 
 
 def predicting_row(prompt_length: int, token: int) -> int:
@@ -46,10 +46,10 @@ def wanted_rows(rows: Rows, start: int, stop: int) -> list[int]:
     list of int
         Positions in the whole sequence, in ascending order, without repeats.
     """
-    if isinstance(rows, str):
-        if rows not in ("last", "all"):
+    if rows is None or isinstance(rows, str):
+        if rows not in (None, "last", "all"):
             raise AttentionError(f'rows = "{rows}" is unknown.', todo='Use "last", "all" or positions.')
-        return [stop - 1] if rows == "last" else list(range(start, stop))
+        return list(range(start, stop)) if rows == "all" else [stop - 1]
     if isinstance(rows, slice):
         wanted = set(range(*rows.indices(stop)))
     else:

@@ -103,3 +103,18 @@ def encode(network, pixels):
 def test_a_name_that_is_no_folder_is_a_clear_error(tmp_path):
     with pytest.raises(AttentionError, match="no-such-model"):
         open_model(str(tmp_path / "no-such-model"))
+
+
+def test_the_model_in_the_package_opens_by_name_and_answers(picture):
+    model = open_model("chartreader")
+    assert model.model_id == "gazelab/chartreader"
+    assert len(model.revision) == 64
+    assert "teaching model" in model.about
+    trace = model.trace(picture, "What is the value of April?")
+    assert trace.weights.shape[1:] == (len(model.layers), model.n_heads, 12, 16)
+
+
+def test_words_that_the_model_does_not_know_are_noted(model, picture):
+    note, _ = model.note(picture, "What is the value of Ouagadougou?")
+    assert "stretched to 256 x 192 px" in note
+    assert "ouagadougou" in note.lower()

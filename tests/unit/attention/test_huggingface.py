@@ -204,6 +204,32 @@ def test_closing_a_stream_stops_the_model(model):
     assert attention_implementations(model.checkpoint.model)["text_config"] == "sdpa"
 
 
+def test_closing_a_stream_stops_the_model_within_a_pass(model, monkeypatch):
+    """The second pass blocks in its first layer until the reader has gone: no token follows."""
+    hf = model.checkpoint.model
+    passes, gone = [], threading.Event()
+
+    def wait(*args):
+        passes.append(1)
+        if len(passes) == 2:
+            gone.wait(10)
+
+    later = []
+    layers = decoder_of(hf).layers
+    hooks = [layers[0].register_forward_pre_hook(wait)]
+    hooks.append(layers[1].register_forward_pre_hook(lambda *a: later.append(len(passes))))
+    stream = model.stream(picture(), QUESTION, 500)
+    next(stream)
+    join = threading.Thread.join
+    monkeypatch.setattr(threading.Thread, "join", lambda *a: (gone.set(), join(*a)))
+    stream.close()
+    monkeypatch.undo()
+    for hook in hooks:
+        hook.remove()
+    assert later == [1]
+    assert attention_implementations(hf)["text_config"] == "sdpa"
+
+
 def test_the_answer_ends_at_the_end_mark_which_is_no_token_of_it(model, monkeypatch):
     first = next(model.stream(picture(), QUESTION, 1))
     config = model.checkpoint.model.generation_config

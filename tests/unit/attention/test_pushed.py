@@ -9,7 +9,7 @@ from gazelab.core.errors import AttentionError
 
 
 def count_to(n):
-    def run(push):
+    def run(push, check):
         for i in range(n):
             push(i)
 
@@ -24,7 +24,7 @@ def test_items_come_in_order_and_the_thread_is_gone(n):
 
 
 def test_a_fault_comes_after_the_items_before_it():
-    def run(push):
+    def run(push, check):
         push(1)
         raise AttentionError("no more")
 
@@ -37,7 +37,7 @@ def test_a_fault_comes_after_the_items_before_it():
 def test_closing_unwinds_the_run_through_code_that_catches_exceptions():
     unwound = threading.Event()
 
-    def run(push):
+    def run(push, check):
         try:
             while True:
                 with suppress(Exception):  # what a library may do
@@ -51,11 +51,24 @@ def test_closing_unwinds_the_run_through_code_that_catches_exceptions():
     assert unwound.is_set()
 
 
+def test_closing_stops_a_run_between_its_items():
+
+    def run(push, check):
+        push(0)
+        while True:
+            check()
+
+    items = pulled(run, "silent")
+    assert next(items) == 0
+    items.close()
+    assert "silent" not in [thread.name for thread in threading.enumerate()]
+
+
 def test_a_run_that_does_not_stop_is_an_error(monkeypatch):
     monkeypatch.setattr(pushed, "STOP_S", 0.01)
     go_on = threading.Event()
 
-    def run(push):
+    def run(push, check):
         push(0)
         go_on.wait(5)
 

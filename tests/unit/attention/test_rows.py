@@ -25,6 +25,7 @@ def test_V5_no_row_without_a_prompt_or_for_a_negative_token(prompt_length, token
     ("rows", "expected"),
     [
         ("last", [9]),
+        (None, [9]),
         ("all", [6, 7, 8, 9]),
         (7, [7]),
         (-1, [9]),
