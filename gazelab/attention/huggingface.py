@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from PIL import Image
 
 from gazelab.attention.base import MAX_TOKENS, TokenStep, trace_of
 from gazelab.attention.captured import TapRow
@@ -118,11 +119,11 @@ class HuggingFaceModel:
         )
         is_picture = np.asarray(ids) == self.checkpoint.picture_id
         columns = layout.columns(is_picture)
-        device = self.checkpoint.model.device
+        device, dtype = self.checkpoint.model.device, self.checkpoint.model.dtype
         tensors = {
             "input_ids": torch.tensor([ids], device=device),
             "attention_mask": torch.ones(1, len(ids), dtype=torch.long, device=device),
-            **{name: value.to(device) for name, value in made.items()},
+            **{name: v.to(device, dtype if v.is_floating_point() else v.dtype) for name, v in made.items()},
         }
         if "mm_token_type_ids" in inspect.signature(self.checkpoint.model.forward).parameters:
             # Without it such a model numbers the picture's tokens as if they were text, and says nothing.
@@ -190,7 +191,9 @@ class HuggingFaceModel:
         if self._last is not None and self._last[0] == picture.sha256:
             return self._last[1], self._last[2]
         try:
-            made = dict(self.checkpoint.image_processor(images=[picture.rgb], return_tensors="pt"))
+            # As an image, not an array: of an array 3 px high the library takes the rows for colours.
+            image = Image.fromarray(picture.rgb)
+            made = dict(self.checkpoint.image_processor(images=[image], return_tensors="pt"))
         except (ValueError, ZeroDivisionError) as fault:
             raise AttentionError(
                 f"its processor refuses a picture of {picture.width_px} x {picture.height_px} px ({fault}).",

@@ -10,8 +10,8 @@ from gazelab.core.errors import AttentionError
 
 Rows = str | SupportsIndex | slice | Iterable[SupportsIndex] | None
 """Wanted query rows as positions in the whole sequence: "last" or None (the last row of every forward pass,
-from which `generate` predicts), "all", one position, a slice, or a list of positions. Negative positions count
-from the end of the sequence as it is in that forward pass."""
+from which `generate` predicts), "all", one position, a slice, or a list of positions. Negative positions
+count from the end of the sequence as it is in that forward pass."""
 
 
 def predicting_row(prompt_length: int, token: int) -> int:

@@ -172,6 +172,11 @@ def test_V8_a_picture_of_an_impossible_shape_is_one_message(model, width, height
     assert model.trace(picture(), QUESTION, 1).tokens  # and the next one goes on
 
 
+def test_V8_a_picture_3_px_high_is_not_taken_for_three_colour_planes(model):
+    grid = model.grid(picture(90, 3))
+    assert grid.cols > grid.rows
+
+
 @pytest.mark.parametrize(("width", "height"), [(1, 1), (20, 20), (31, 639), (3000, 40)])
 def test_V8_tiny_and_long_pictures_are_read(model, width, height):
     trace = model.trace(picture(width, height), QUESTION, 1)
