@@ -117,7 +117,7 @@ def _folder(name: str, online: bool) -> Path:
             raise AttentionError(
                 "no such folder, and no such checkpoint on this machine.",
                 where=name,
-                todo="Give the folder of a checkpoint, or allow the download of one.",
+                todo="Give the folder of a checkpoint, allow the download of one, or use 'chartreader'.",
             ) from fault
     if not (folder / "config.json").is_file():
         raise AttentionError(
