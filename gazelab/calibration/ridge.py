@@ -66,11 +66,11 @@ class Ridge:
         -------
         values : numpy.ndarray, shape (n, 2)
         trust : numpy.ndarray, shape (n,)
-            1 as near to the samples as left-out samples are, toward 0 far from them.
+            1 as near to the samples as left-out samples are; 0.5 twice as far; toward 0 far from them.
         """
         x = np.nan_to_num(features - self.centre, nan=0.0)
         unknown = (x**2).sum(1) - ((x @ self.basis) ** 2).sum(1)
-        trust = np.minimum(1.0, self.novelty / np.maximum(unknown, 1e-12))
+        trust = np.minimum(1.0, np.sqrt(self.novelty / np.maximum(unknown, 1e-12)))
         return x @ self.weights + self.offset, trust
 
 

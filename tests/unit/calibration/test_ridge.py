@@ -1,5 +1,7 @@
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from gazelab.calibration.ridge import PENALTIES, fit_robust
 
@@ -104,3 +106,26 @@ def test_trust_falls_with_the_distance_from_the_samples(data):
 
     assert np.median(near) == 1.0
     assert far[0] < 0.2
+
+
+@settings(deadline=None, max_examples=25)
+@given(
+    scale=st.floats(1e-2, 1e3),
+    shift=st.tuples(st.floats(-1e4, 1e4), st.floats(-1e4, 1e4)),
+    seed=st.integers(0, 1000),
+)
+def test_the_unit_and_origin_of_the_targets_do_not_matter(scale, shift, seed):
+    """Px or degrees, the same fit: why one mapping serves screens of known and unknown size."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(30, 8))
+    y = x[:, :2] + rng.normal(0, 0.2, (30, 2))
+    groups = np.repeat(np.arange(6), 5)
+
+    plain = fit_robust(x, y, groups)
+    other = fit_robust(x, y * scale + shift, groups)
+
+    assert other.ridge.penalty == plain.ridge.penalty
+    np.testing.assert_array_equal(other.kept, plain.kept)
+    np.testing.assert_allclose(
+        (other.ridge.predict(x)[0] - shift) / scale, plain.ridge.predict(x)[0], atol=1e-6
+    )
