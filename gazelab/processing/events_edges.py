@@ -32,7 +32,7 @@ class Motion:
     too_fast : numpy.ndarray of bool, shape (n,)
         Reached faster than 30 degrees a second, and faster than noise would explain.
     blurred : numpy.ndarray of bool, shape (n,)
-        Noise hides a speed of 30 degrees a second.
+        Noise hides even twice that speed.
     """
 
     time_s: Floats
@@ -50,7 +50,7 @@ class Motion:
         return cls(
             time_s,
             np.concatenate([first, speed > least])[: len(time_s)],
-            np.concatenate([first, least > FAST_DEG_S])[: len(time_s)],
+            np.concatenate([first, least > 2 * FAST_DEG_S])[: len(time_s)],
         )
 
 
