@@ -49,6 +49,13 @@ class CalibratePage(Page):
         self._advance.setAccessibleName(self.tr("Next target"))
         self._advance.addItem(self.tr("Next when the gaze rests (or Space)"), Advance.AUTO)
         self._advance.addItem(self.tr("Next at the space bar only"), Advance.SPACE)
+        self._saved = QComboBox()
+        self._saved.setAccessibleName(self.tr("Saved calibrations"))
+        self._use_saved = button(
+            self.tr("Use saved"),
+            self._load_saved,
+            self.tr("Only if participant, screen, source and versions are the same"),
+        )
         self._state = label("", "heading", wrap=True)
         self._numbers = label("", wrap=True)
         self._findings = label("", "muted", wrap=True)
@@ -127,6 +134,31 @@ class CalibratePage(Page):
         self.view.set_result(self._work.screen, targets, shown)
         self._refresh()
 
+    def _load_saved(self) -> None:
+        path = self._saved.currentData()
+        if path is None:
+            return
+        try:
+            self._work.load_calibration(path)
+        except GazelabError as fault:
+            self._work.told.emit(str(fault), "bad")
+            return
+        self._procedure = None
+        self.view.set_result(None, (), None)
+        self._work.told.emit(
+            self.tr("A saved calibration is in force. Calibrate again if the person or the screen moved."),
+            "warn",
+        )
+        self._refresh()
+
+    def _list_saved(self) -> None:
+        names = [path.name for path in self._work.saved_calibrations()]
+        if names != [self._saved.itemText(k) for k in range(self._saved.count())]:
+            self._saved.clear()
+            for path in self._work.saved_calibrations():
+                self._saved.addItem(path.name, path)
+        self._use_saved.setEnabled(bool(names) and self._work.needs_calibration)
+
     def _redo_chosen(self) -> None:
         index, procedure = self.view.current, self._procedure
         if procedure is None or index == NONE:
@@ -171,6 +203,7 @@ class CalibratePage(Page):
         self._accept.setVisible(state in (CalibrationState.REVIEW, CalibrationState.FAILED))
         self._next.setEnabled(not work.may_record())
         self._next.setToolTip(work.may_record())
+        self._list_saved()
         text, role = self._in_words(result)
         self._state.setText(text)
         set_role(self._state, role)
@@ -204,6 +237,7 @@ class CalibratePage(Page):
         hint = self.tr("Full screen on the chosen monitor. Space: I am looking. Esc: stop.")
         how.body.addWidget(label(hint, "muted", wrap=True))
         how.body.addWidget(self._start)
+        how.body.addLayout(row(self._saved, self._use_saved))
         left.addWidget(how)
         found = Card(self.tr("Result"))
         found.body.addWidget(self._state)

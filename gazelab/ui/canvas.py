@@ -25,7 +25,7 @@ from gazelab.ui.colours import GAZE_MAP, NEUTRAL_RGB, ColourMap
 NEUTRAL = QColor(*NEUTRAL_RGB)
 RASTER_PX = 480
 FULL_SIZE_PX = 700.0
-UNIT_RANGE = (0.62, 1.2)
+UNIT_RANGE = (0.75, 1.2)
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,7 +29,7 @@ from gazelab.ui.workers import Job
 from gazelab.ui.workspace import Workspace
 
 GAP_NS = 75_000_000
-PANEL_WIDTH = 384
+PANEL_WIDTH = 404
 
 
 class ReplayPage(Page):
@@ -117,6 +117,7 @@ class ReplayPage(Page):
             self._work.told.emit(problems[0], "warn")
         if replay.trials:
             self._show_trial(0)
+            self.transport.timeline.setFocus()
         else:
             self._tell_nothing(self.tr("This session has no trials: no chart was shown."))
 
@@ -292,7 +293,6 @@ class ReplayPage(Page):
             ("Ctrl+Right", lambda: self.pair.strip.step(1)),
         ):
             shortcut = QShortcut(QKeySequence(keys), self)
-            shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
             shortcut.activated.connect(do)
 
 

@@ -49,7 +49,7 @@ class ScoresTable(QTableWidget):
         self.setShowGrid(False)
         self.setAccessibleName(self.tr("Scores"))
         self.setHorizontalHeaderLabels(
-            ["", self.tr("Map"), self.tr("Centre"), self.tr("Uniform"), self.tr("Chance, 95 %")]
+            ["", self.tr("Map"), self.tr("Centre"), self.tr("Uniform"), self.tr("Chance 95 %")]
         )
         tips = (
             "",

@@ -1,4 +1,4 @@
-"""Colours of a grabbed widget as arrays, and a run of one snippet under another screen scale."""
+"""What the window's tests share: pixels, screen scales, a scripted source and session, a small model."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import os
 import subprocess
 import sys
 import textwrap
+import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,10 +17,21 @@ from numpy.typing import NDArray
 from PyQt6.QtGui import QImage
 from PyQt6.QtWidgets import QWidget
 
+from gazelab.attention.base import TokenStep, trace_of
+from gazelab.charts.shipped import load_charts
+from gazelab.core.gaze import SourceState, empty_gaze
+from gazelab.core.geometry import PatchGrid, Placement, Screen
+from gazelab.pipeline.live import Acquisition
+from gazelab.pipeline.record import header_for
+from gazelab.pipeline.study import RecordingStudy
+from gazelab.sessions.writer import SessionWriter
+from gazelab.sources.base import Reading, SourceInfo
+from gazelab.ui.workspace import Workspace
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def pixels_of(image: QImage) -> NDArray[np.uint8]:
+def _pixels(image: QImage) -> NDArray[np.uint8]:
     """(height, width, 3) RGB of a Qt image, row stride undone."""
     plain = image.convertToFormat(QImage.Format.Format_RGB888)
     data = plain.constBits()
@@ -29,6 +42,12 @@ def pixels_of(image: QImage) -> NDArray[np.uint8]:
 
 
 @pytest.fixture
+def pixels_of() -> Callable[[QImage], NDArray[np.uint8]]:
+    """Give (height, width, 3) RGB of a Qt image."""
+    return _pixels
+
+
+@pytest.fixture
 def grab(qtbot) -> Callable[[QWidget], NDArray[np.uint8]]:
     """Show a widget and give its device pixels."""
 
@@ -36,7 +55,7 @@ def grab(qtbot) -> Callable[[QWidget], NDArray[np.uint8]]:
         qtbot.addWidget(widget)
         with qtbot.waitExposed(widget):
             widget.show()
-        return pixels_of(widget.grab().toImage())
+        return _pixels(widget.grab().toImage())
 
     return do
 
@@ -55,3 +74,123 @@ def at_scale() -> Callable[[float, str], str]:
         return done.stdout
 
     return do
+
+
+class ScriptedSource:
+    """A `GazeSource` that gives what it was told to; `features` makes it one that needs a calibration."""
+
+    def __init__(self, has_features: bool = False) -> None:
+        self.info = SourceInfo("scripted", "test", has_features=has_features)
+        self.state = SourceState.IDLE
+        self.waiting: list[Reading] = []
+
+    def open(self) -> None:
+        self.state = SourceState.OK
+
+    def read(self, timeout_s: float = 0.0) -> list[Reading]:
+        if not self.waiting:
+            threading.Event().wait(min(timeout_s, 0.005))
+        taken, self.waiting = self.waiting, []
+        return taken
+
+    def close(self) -> None:
+        self.state = SourceState.IDLE
+
+    def look(self, time_ns: int, x_px: float, y_px: float) -> None:
+        row = empty_gaze(1)[0]
+        row["time_ns"] = row["device_ns"] = row["arrival_ns"] = time_ns
+        row["x_px"], row["y_px"], row["valid"] = x_px, y_px, np.isfinite(x_px)
+        self.waiting.append(Reading(row))
+
+
+class SmallModel:
+    """An `AttentionModel` of two tokens whose look is known: token k looks at cell (k + 1, 2)."""
+
+    model_id, revision, about, kind = "small", "0" * 12, "A model for tests.", "cross"
+    layers, n_heads = (0, 1), 3
+
+    def __init__(self) -> None:
+        self.hold = threading.Event()
+        self.hold.set()
+        self.asked: list[str] = []
+
+    def grid(self, picture):
+        return PatchGrid.stretched(6, 8, picture.width_px, picture.height_px)
+
+    def stream(self, picture, question, max_tokens=32):
+        self.asked.append(question)
+        for k, text in enumerate(("4", "2")):
+            assert self.hold.wait(30)
+            weights = np.full((2, 3, 6, 8), 0.1 / 48, np.float16)
+            weights[:, :, k + 1, 2] += 0.9
+            none = np.zeros((2, 3), np.float32)
+            yield TokenStep(text, k, ((text, 0.9),), weights, none, none)
+
+    def answer_text(self, steps):
+        return "".join(s.text for s in steps)
+
+    def trace(self, picture, question, max_tokens=32):
+        return trace_of(self, picture, question, list(self.stream(picture, question)))
+
+    def note(self, picture, question):
+        return "", {}
+
+
+@pytest.fixture
+def model(monkeypatch) -> SmallModel:
+    made = SmallModel()
+    monkeypatch.setattr("gazelab.ui.workspace.open_model", lambda name: made)
+    return made
+
+
+@pytest.fixture
+def workspace(qtbot, tmp_path):
+    """A workspace on an empty data root; everything it started is stopped."""
+    made = Workspace(tmp_path)
+    made.set_size(replace(made.screen, width_mm=300.0, height_mm=300.0, size_source="user"))
+    made.set_distance(600.0)
+    yield made
+    assert made.close()
+
+
+@pytest.fixture
+def run_source(qtbot, workspace):
+    """Put a scripted source to work."""
+
+    def do(has_features: bool = False) -> ScriptedSource:
+        source = ScriptedSource(has_features)
+        workspace.open_source(lambda: source, pytest.fail)
+        qtbot.waitUntil(lambda: workspace.acquisition is not None)
+        return source
+
+    return do
+
+
+@pytest.fixture
+def session_path(tmp_path) -> Path:
+    """A session of two trials on a clock of its own: three fixations each on a chart of 400 x 300 px."""
+    now = [0]
+    screen = Screen("screen", 800, 800, 300.0, 300.0, 600.0, "user")
+    source = ScriptedSource()
+    source.open()
+    acquisition = Acquisition(source, screen)
+    charts = load_charts()[:2]
+    header = header_for(source, screen, "P01", calibrated=True)
+    with SessionWriter.create(tmp_path, "two-trials", header, clock=lambda: now[0]) as writer:
+        acquisition.add_sink(writer)
+        study = RecordingStudy(charts, writer, acquisition)
+        for given in ("yes", charts[1].answer):
+            picture = study.prepare()
+            placement = Placement.fit(picture.width_px, picture.height_px, (100, 200, 600, 450))
+            study.show(placement, now[0])
+            for x, y in ((0.2, 0.3), (0.7, 0.4), (0.5, 0.8)):
+                place = placement.to_screen(x * picture.width_px, y * picture.height_px)
+                for _ in range(30):
+                    now[0] += 16_666_667
+                    source.look(now[0], *(float(v) for v in place))
+                acquisition.pump()
+            now[0] += 16_666_667
+            study.answer(given, now[0])
+            source.look(now[0], np.nan, np.nan)
+            acquisition.pump()
+    return writer.path
