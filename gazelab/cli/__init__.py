@@ -20,7 +20,7 @@ from gazelab.cli.record import calibrate, record
 from gazelab.cli.results import attend, compare, replay
 from gazelab.cli.sessions import sessions_app
 from gazelab.cli.tools import doctor, evaluate_app, train_chartreader
-from gazelab.core.errors import GazelabError
+from gazelab.core.errors import Cancelled, GazelabError
 
 app = typer.Typer(
     name="gazelab",
@@ -126,11 +126,8 @@ def main(arguments: list[str] | None = None) -> int:
         result = app(args=arguments, standalone_mode=False)
     except GazelabError as fault:
         return quit_with(fault)
-    except typer.Abort:
-        return 130
-    except KeyboardInterrupt:
-        typer.echo("gazelab: stopped; what was recorded is kept.", err=True)
-        return 130
+    except (typer.Abort, KeyboardInterrupt):
+        result = Cancelled.exit_code
     except BrokenPipeError:
         return 0
     except Exception as fault:
@@ -138,4 +135,6 @@ def main(arguments: list[str] | None = None) -> int:
             fault.show()
             return int(getattr(fault, "exit_code", 2))
         raise
+    if result == Cancelled.exit_code:  # typer, too, makes this of Ctrl-C
+        typer.echo("gazelab: stopped; what was recorded is kept.", err=True)
     return result if isinstance(result, int) else 0

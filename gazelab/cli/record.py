@@ -139,7 +139,7 @@ def _record_without_window(
             done = record_for(opened, writer, screen, seconds, time.perf_counter_ns)
     typer.echo(
         f"{done.n_samples} samples in {done.seconds:.1f} s, {done.n_valid} with gaze;"
-        f" the source ended {done.final_state.value}"
+        f" at the end the source was {done.final_state.value}"
     )
     if loaded is None:
         typer.echo("No profile was given, so there is no gaze yet: the features are kept for a calibration.")

@@ -51,13 +51,13 @@ class FrameWatch:
         """What to tell the operator; empty while all is well."""
         if self._silent:
             return "The camera gives no more pictures. Is it still plugged in?"
-        if self._frozen:
-            return "The camera repeats the same picture. Plug it in again or restart it."
         if self._black:
             return (
                 "The camera gives black pictures. Open its cover, switch it on with its key,"
                 " and close other programs that use it."
             )
+        if self._frozen:
+            return "The camera repeats the same picture. Plug it in again or restart it."
         return ""
 
     def see(self, frame: Frame) -> SourceState:
