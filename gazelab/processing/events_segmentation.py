@@ -95,12 +95,13 @@ class Segmentation:
         n = len(self)
         before = self._sums[-1]
         opening = min(self._alone[n], self._fixated[n]) + FIXATION_COST
-        self._candidates = np.vstack([self._candidates, (n, opening, *before, time_s)])
+        newest = np.array([[n, opening, *before, time_s]])
+        self._candidates = np.concatenate([self._candidates, newest])
         sums = (before[0] + x_deg, before[1] + y_deg, before[2] + x_deg**2 + y_deg**2)
         self._sums.append(sums)
         total = self._totals(n + 1, sums)
         self._alone.append(min(self._alone[n], self._fixated[n]) + LONE_COST)
-        first = int(np.argmin(total))
+        first = int(total.argmin())
         self._open.append((float(total[first]), int(self._candidates[first, _START])))
         self._close(n + 1, time_s, total)
         if len(total) > MAX_CANDIDATES:
@@ -150,13 +151,13 @@ class Segmentation:
     def _close(self, k: int, time_s: float, total: Floats) -> None:
         """Find the best fixation of at least the least duration that ends with sample k."""
         latest = time_s + self.interval_s - MIN_FIXATION_S + 1e-9
-        n = int(np.searchsorted(self._candidates[:, _TIME], latest, side="right"))
-        n = min(n, int(np.searchsorted(self._candidates[:, _START], k - MIN_SAMPLES, side="right")))
+        n = int(self._candidates[:, _TIME].searchsorted(latest, side="right"))
+        n = min(n, int(self._candidates[:, _START].searchsorted(k - MIN_SAMPLES, side="right")))
         if not n:
             self._fixated.append(math.inf)
             self._start.append(-1)
             return
-        best = int(np.argmin(total[:n]))
+        best = int(total[:n].argmin())
         self._fixated.append(float(total[best]))
         self._start.append(int(self._candidates[best, _START]))
 
@@ -166,6 +167,6 @@ class Segmentation:
         keep = total < min(self._alone[k], self._fixated[k]) + FIXATION_COST
         half = len(total) // 2
         keep[:half] = False
-        keep[int(np.argmin(total[:half]))] = True
+        keep[int(total[:half].argmin())] = True
         keep[-8:] = True
         self._candidates = self._candidates[keep]
