@@ -101,7 +101,8 @@ def child_env() -> "dict[str, str]":
 def progress(line: str) -> str:
     """Turn a line of pip's into words; empty if it holds none for the user."""
     if line.startswith("Installing collected packages"):
-        return f"Unpacking {line.count(',') + 1} packages: a minute or two."
+        names = line.partition(": ")[2].split(", ")
+        return f"Unpacking {len(names)} packages: a minute or two." if names[1:] else f"Unpacking {names[0]}"
     kind = r"\s*(?:Downloading|Using cached|Processing) (?:.*/)?"
     found = re.match(kind + r"([\w.]+)-(\d[^-]*)-\S+\.whl(?:( \([\d.]+ [kMG]?B\))|\s|$)", line)
     return "  {} {}{}".format(found.group(1), found.group(2), found.group(3) or "") if found else ""

@@ -160,6 +160,7 @@ def test_turns_words_into_commands(launcher: ModuleType) -> None:
         ("Processing /a b/torch-2.13.0+cpu-cp311-cp311-linux_x86_64.whl", "  torch 2.13.0+cpu"),
         ("Processing ./six-1.17.0-py2.py3-none-any.whl (from x==1->y)", "  six 1.17.0"),
         ("Installing collected packages: a, b, c", "Unpacking 3 packages: a minute or two."),
+        ("Installing collected packages: torch", "Unpacking torch"),
     ],
 )
 def test_tells_progress_in_words(launcher: ModuleType, line: str, words: str) -> None:
