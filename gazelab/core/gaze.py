@@ -55,8 +55,8 @@ EVENT_DTYPE = np.dtype(
     ]
 )
 """One eye-movement event, both ends inclusive. A fixation or saccade lasts up to midway to the samples
-around it, so n samples at 30 Hz last n/30 s, but never reaches into a loss; a blink or gap lasts from its first
-to its last sample."""
+around it, so n samples at 30 Hz last n/30 s, but never reaches into a loss; a blink or gap lasts from its
+first to its last sample."""
 
 
 class EventKind(IntEnum):
