@@ -55,6 +55,7 @@ class OnlineFixations:
         self._newest_ns: int | None = None
         self._bin: Place | None = None
         self._start_segment()
+        self._out: list[EventArray] = []
         self.last_events: EventArray = empty_events()
 
     def push(self, time_ns: int, x_px: float, y_px: float) -> list[Interval]:
@@ -73,7 +74,7 @@ class OnlineFixations:
         list of (onset_ns, offset_ns)
             The fixations that are settled now; mostly none.
         """
-        self._out: list[EventArray] = []
+        self._out = []
         if self._newest_ns is not None and time_ns <= self._newest_ns:
             if time_ns >= self._newest_ns - CLOCK_RESET_S * 1e9:
                 return self._given()
@@ -160,7 +161,7 @@ class OnlineFixations:
             elif over:
                 self._finish(last)
             elif due:
-                self._open_at(last)
+                self._ensure_open(last)
                 self._absorb(1)
             else:
                 return
@@ -192,39 +193,38 @@ class OnlineFixations:
         x, y = np.array([p.x_deg for p in places]), np.array([p.y_deg for p in places])
         return Motion.between(t, x, y, self._measures.noise_deg), len(places) - len(self._window)
 
-    def _open_at(self, last: int) -> None:
-        """Begin a fixation at the window's first place, or where the eye has settled after it."""
+    def _ensure_open(self, last: int) -> None:
+        """Begin a fixation, if none is open, where the eye has settled in the window's first piece."""
         if self._open is not None:
             return
         motion, shift = self._motion()
-        earlier = shift - 1 if self._after_fixation else None
-        first = settled(shift, last + shift, motion, earlier) - shift
+        first = settled(shift, last + shift, motion, shift - 1 if self._after_fixation else None) - shift
         if first:
             self._leave(first)
         gap = self._window[0].first_ns - self._before.last_ns if self._before is not None else 0
-        onset_ns = self._window[0].first_ns - min(gap // 2, self._half_ns())
-        self._open = OpenFixation(onset_ns)
+        self._open = OpenFixation(self._window[0].first_ns - min(gap // 2, self._half_ns()))
         self._after_fixation = False
 
-    def _finish(self, last: int, ends_segment: bool = False) -> None:
-        """Give out the fixation that ends with place `last` of the window."""
-        n_before = len(self._window)
-        self._open_at(last)
-        last -= n_before - len(self._window)
-        motion, shift = self._motion()
-        kept = left(0 if last < 0 else shift, last + shift, motion) - shift if last >= 0 else last
-        fixation = self._open
-        assert fixation is not None
+    def _finish(self, last: int) -> None:
+        """Give out the fixation that ends with place `last` of the window, -1 for the place before it."""
+        n = len(self._window)
+        self._ensure_open(last)
+        last -= n - len(self._window)
+        kept = last
+        if last >= 0:
+            motion, shift = self._motion()
+            kept = left(shift, last + shift, motion) - shift
         self._absorb(kept + 1)
+        assert self._open is not None
         assert self._before is not None
         gap = self._window[0].first_ns - self._before.last_ns - 1 if self._window else 0
-        event = fixation.event(self._before.last_ns + min(gap // 2, self._half_ns()))
+        event = self._open.event(self._before.last_ns + min(gap // 2, self._half_ns()))
         if event["offset_ns"][0] - event["onset_ns"][0] >= round(MIN_FIXATION_S * 1e9):
             self._out.append(event)
-        self._open, self._after_fixation = None, True
+        self._open, self._cut = None, None
         if last > kept:
             self._leave(last - kept)
-            self._after_fixation = True
+        self._after_fixation = True
 
     def _half_ns(self) -> int:
         interval_s = self._measures.interval_s
