@@ -25,6 +25,7 @@ def attention_map(
     heads: Sequence[int] | None = None,
     tokens: Sequence[int] | None = None,
     sinks: Sinks = "keep",
+    others: Sequence[AttentionTrace] = (),
 ) -> AttentionMap:
     """Make one map of a model's attention.
 
@@ -39,6 +40,8 @@ def attention_map(
         Indices from 0, negative ones from the end; all by default.
     sinks : "keep" or "drop"
         "drop" sets the patches that `sink_patches` names to 0 before the map is scaled to 1.
+    others : sequence of AttentionTrace
+        Of other questions on the same picture, if there are any: what is a sink is surer with them.
 
     Returns
     -------
@@ -62,7 +65,7 @@ def attention_map(
     rows = picked.reshape(-1, trace.grid.rows, trace.grid.cols)
     values = rows.max(0) if method == "max" else rows.mean(0)
     values = np.where(trace.grid.inside() > 0, values, 0.0)
-    sunk = sink_patches(trace)
+    sunk = sink_patches(trace, *others)
     kept = np.where(sunk, 0.0, values) if sinks == "drop" else values
     total = kept.sum()
     return AttentionMap(
@@ -72,6 +75,7 @@ def attention_map(
             "method": method,
             **{axis: [int(n) for n in numbers] for axis, numbers in chosen.items()},
             "sinks": sinks,
+            "sink_rule": f"{SINK_TIMES_MEAN:g} x mean in {SINK_ROWS:.0%} of rows, {1 + len(others)} trace(s)",
             "sink_patches": [[int(r), int(c)] for r, c in np.argwhere(sunk)],
             "sink_patch_share": float(values[sunk].sum() / values.sum())
             if values.sum() > 0
@@ -83,24 +87,45 @@ def attention_map(
     )
 
 
-def sink_patches(trace: AttentionTrace) -> NDArray[np.bool_]:
+def sink_patches(trace: AttentionTrace, *others: AttentionTrace) -> NDArray[np.bool_]:
     """Find patches that draw attention whatever is asked: a mark of the model, not of the chart.
 
     Vision-language models put much weight on a few background patches (Kang et al. 2025, "See what you are
     told: visual attention sink in large multimodal models"). Those authors find them by the hidden states;
-    a trace holds none, so the rule here is one of consistency: a patch that has at least `SINK_TIMES_MEAN`
-    times the mean patch's weight in at least `SINK_ROWS` of all (token, layer, head) rows of the trace.
-    A head that finds what was asked is one of many and does not make a sink.
+    a trace holds none, so the rule here is one of consistency, and our own: a patch with at least
+    `SINK_TIMES_MEAN` times the mean patch's weight in at least `SINK_ROWS` of all (token, layer, head) rows
+    of every trace given. In a decoder-only model few heads look for what was asked, so that one trace will
+    do; in an encoder-decoder model most heads may rightly look at it, so that one trace names no sink.
+
+    Parameters
+    ----------
+    trace, *others : AttentionTrace
+        Of different questions on one picture, with one grid.
 
     Returns
     -------
     numpy.ndarray, shape (row, col), bool
+
+    Raises
+    ------
+    AttentionError
+        The traces are of different pictures or grids.
     """
+    traces = (trace, *others)
+    if {(t.picture_sha256, t.grid.rows, t.grid.cols) for t in others} - {
+        (trace.picture_sha256, trace.grid.rows, trace.grid.cols)
+    }:
+        raise AttentionError("sinks are looked for in traces of one picture and one grid only.")
+    if trace.kind == "cross" and not others:
+        return np.zeros((trace.grid.rows, trace.grid.cols), bool)
+    return np.asarray(np.all([_steadily_high(t) for t in traces], axis=0))
+
+
+def _steadily_high(trace: AttentionTrace) -> NDArray[np.bool_]:
     weights = np.asarray(trace.weights, np.float32)
-    n_patches = trace.grid.rows * trace.grid.cols
     if weights.size == 0:
         return np.zeros((trace.grid.rows, trace.grid.cols), bool)
-    mean = weights.sum((-2, -1), keepdims=True) / n_patches
+    mean = weights.mean((-2, -1), keepdims=True)
     high = (weights >= SINK_TIMES_MEAN * mean) & (mean > 0)
     return np.asarray(high.mean((0, 1, 2)) >= SINK_ROWS)
 

@@ -111,6 +111,29 @@ def test_V12_a_head_that_finds_what_was_asked_is_no_sink():
     assert not sink_patches(traces.trace(weights)).any()
 
 
+def looking_at(row, col):
+    """An encoder-decoder of which every head looks at one patch, and a little at the top left one."""
+    weights = np.full((2, 3, 4, 8, 10), 0.001)
+    weights[..., row, col] = 0.6
+    weights[..., 0, 0] = 0.3
+    return traces.trace(weights, kind="cross")
+
+
+def test_V12_one_trace_of_an_encoder_decoder_names_no_sink_but_two_questions_do():
+    april, may = looking_at(2, 3), looking_at(5, 7)
+    assert not sink_patches(april).any()
+    assert np.argwhere(sink_patches(april, may)).tolist() == [[0, 0]]
+    made = attention_map(april, sinks="drop", others=[may])
+    assert made.values[0, 0] == 0
+    assert made.values.argmax() == 23
+    assert made.how["sink_rule"] == "10 x mean in 50% of rows, 2 trace(s)"
+
+
+def test_V12_sinks_of_another_picture_are_refused():
+    with pytest.raises(AttentionError, match="one picture"):
+        sink_patches(looking_at(2, 3), traces.trace(traces.uniform(rows=8, cols=10), picture_sha256="1" * 64))
+
+
 def test_an_answer_without_tokens_has_no_sinks():
     assert not sink_patches(traces.trace(np.zeros((0, 1, 1, 2, 2)))).any()
 
