@@ -17,6 +17,7 @@ from gazelab.config import Settings, find_data_root, load_settings
 from gazelab.core.errors import GazelabError
 from gazelab.ui import theme
 from gazelab.ui.faults import FaultReporter
+from gazelab.ui.fonts import install_fallback
 from gazelab.ui.icon import app_icon
 from gazelab.ui.main_window import MainWindow
 from gazelab.ui.theme import Theme
@@ -83,6 +84,7 @@ def make_application(settings: Settings, choice: Theme) -> QApplication:
     app = there if isinstance(there, QApplication) else QApplication([sys.argv[0]])
     app.setApplicationName("gazelab")
     app.setWindowIcon(QIcon(app_icon()))
+    install_fallback()
     theme.apply(app, choice)
     _translate(app, settings.view.language)
     return app

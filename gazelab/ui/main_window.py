@@ -244,6 +244,8 @@ class MainWindow(QMainWindow):
     def _recorded(self, path: Path) -> None:
         self.replay.choice.refresh()
         if self.isVisible():
+            self.raise_()
+            self.activateWindow()
             self.open_session(path)
 
     def _refresh(self) -> None:

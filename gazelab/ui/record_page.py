@@ -123,15 +123,19 @@ class RecordPage(Page):
             self.stimulus.stop(self.tr("Stopped by the operator; what was recorded is saved."))
 
     def _shown(self, placement: Placement, time_ns: int) -> None:
-        work, study, screen = self._work, self.study, self._work.screen
-        if study is not None and screen is not None:
-            work.driver.read(work.source, study, placement, screen, time_ns)
+        work, screen = self._work, self._work.screen
+        chart = None if self.study is None else self.study.current
+        if chart is not None and screen is not None:
+            work.driver.read(work.source, chart, placement, screen, time_ns)
 
     def _stepped(self) -> None:
         if self.study is not None:
             self.operator.step(self.study)
             self._progress.setMaximum(len(self.study.charts))
             self._progress.setValue(self.study.index)
+            number, total = min(self.study.index + 1, len(self.study.charts)), len(self.study.charts)
+            self._told.setText(self.tr("Recording: chart {n} of {total}").format(n=number, total=total))
+            set_role(self._told, "good")
 
     def _ended(self, why: str) -> None:
         window, self.stimulus, self.study = self.stimulus, None, None

@@ -91,6 +91,12 @@ class ReplayPage(Page):
         self.transport.rewound()
         self._show_moment(now_ns)
 
+    def set_layers(self, *, gaze: bool, fixations: bool, heat: bool) -> None:
+        """Choose what lies on the person's chart."""
+        self._trail_box.setChecked(gaze)
+        self._fixation_box.setChecked(fixations)
+        self._heat_box.setChecked(heat)
+
     def leave(self) -> None:
         """Stop playing."""
         self.transport.stop()

@@ -47,6 +47,8 @@ class ScoresTable(QTableWidget):
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setTextElideMode(Qt.TextElideMode.ElideNone)
         self.setAccessibleName(self.tr("Scores"))
         self.setHorizontalHeaderLabels(
             ["", self.tr("Map"), self.tr("Centre"), self.tr("Uniform"), self.tr("Chance 95 %")]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from gazelab.calibration.targets import Target
+from gazelab.charts.item import ChartItem
 from gazelab.core.geometry import Placement, Screen
 from gazelab.pipeline.layout import ReadingLayout, reading_layout
 from gazelab.pipeline.reading_script import read_chart
-from gazelab.pipeline.study import RecordingStudy
 from gazelab.sources.base import GazeSource
 from gazelab.sources.camera_gaze import CameraGaze
 from gazelab.sources.synthetic import SyntheticParticipant
@@ -37,14 +37,14 @@ class SyntheticDriver:
     def read(
         self,
         source: GazeSource | None,
-        study: RecordingStudy,
+        chart: ChartItem,
         placement: Placement,
         screen: Screen,
         time_ns: int,
     ) -> None:
-        """Read the chart that is on by the script that the demo uses."""
-        participant, chart = _participant(source), study.current
-        if participant is None or chart is None:
+        """Read a chart that is on by the script that the demo uses."""
+        participant = _participant(source)
+        if participant is None:
             return
         laid_out = reading_layout(screen, placement.picture_width_px, placement.picture_height_px)
         layout = ReadingLayout(laid_out.question_px, placement)

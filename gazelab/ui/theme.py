@@ -210,7 +210,7 @@ QCheckBox::indicator:checked {
 QCheckBox::indicator:disabled { border-color: $border; background: $sunken; }
 QCheckBox:focus { color: $accent; }
 QComboBox QAbstractItemView { background: $surface; border: 1px solid $border; }
-QTableWidget { background: $surface; border: none; gridline-color: $border; }
+QTableWidget { background: $surface; border: none; gridline-color: $border; font-size: 12px; }
 QTableWidget::item { padding: 3px 6px; }
 QHeaderView::section {
     background: $surface; color: $muted; border: none; border-bottom: 1px solid $border; padding: 4px 6px;

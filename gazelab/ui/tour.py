@@ -141,6 +141,7 @@ class Tour(QObject):
             window.go(REPLAY)
         page = window.replay
         yield lambda: page.trace is not None and page.scores.rowCount() > 0
+        page.set_layers(gaze=True, fixations=True, heat=True)
         page.seek(LOOK_AT_SHARE)
         yield _after(300)
         self._take(window, "replay")
@@ -149,8 +150,13 @@ class Tour(QObject):
         window = self._window
         window.go(EXPLORE)
         yield lambda: window.explore.pair.person.picture is not None
-        window.explore.ask()
-        yield lambda: window.explore.asking.trace is not None and not window.explore.asking.running
+        page, work = window.explore, window.workspace
+        placement, screen = page.pair.person.screen_placement(work.monitor), work.screen
+        if placement is not None and screen is not None:
+            work.driver.read(work.source, page.charts.items[0], placement, screen, work.clock())
+        yield _after(READING_MS)
+        page.ask()
+        yield lambda: page.asking.trace is not None and not page.asking.running
         self._take(window, "explore")
 
     def _take(self, widget: QWidget, name: str) -> None:

@@ -95,6 +95,7 @@ def test_main_path_with_the_pointer_and_the_keyboard_only(qtbot, window, workspa
     qtbot.waitUntil(lambda: page.trace is not None and page.scores.rowCount() > 0)
     assert page.trace.answer == "42"
     assert page.trial.given == "26"
+    qtbot.waitUntil(window.isActiveWindow)
     qtbot.keyClick(page, Qt.Key.Key_PageDown)
     qtbot.waitUntil(lambda: page.trial is not None and page.trial.given == "no")
 
