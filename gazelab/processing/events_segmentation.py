@@ -8,6 +8,8 @@ an overshoot, an outlier) stands alone. With the noise SD s, the cut minimises
 by dynamic programming, exact but for the pruning, one sample at a time, so that the same code serves a
 recording and a live stream. The costs are negative log likelihoods: LONE_COST is that of a sample spread over
 some ten square noise units, FIXATION_COST what a new place has to explain. Times are real stamps throughout.
+The noise is taken to be independent from sample to sample: where a device smooths, it wanders instead, and long
+fixations may be cut in two.
 
 References
 ----------
