@@ -51,7 +51,7 @@ class Question:
     """One question on one chart.
 
     `asked` names the elements that a reader must find (Element.element_id). `working` is what is
-    read off the chart before the answer ("62,35" for a difference), empty when nothing is.
+    read off the chart before the answer ("62-35" for a difference), empty when nothing is.
     """
 
     text: str
@@ -172,7 +172,7 @@ def _difference(rng: np.random.Generator, chart: Chart, kind: QuestionKind) -> Q
     i, j, first, second, shared = _pair(rng, chart)
     a, b = chart.data[i].value, chart.data[j].value
     text = f"What is the difference between {first} and {second}{shared}?"
-    return Question(text, str(abs(a - b)), kind, _asked(chart, i, j), f"{a},{b}")
+    return Question(text, str(abs(a - b)), kind, _asked(chart, i, j), f"{max(a, b)}-{min(a, b)}")
 
 
 def _comparison(rng: np.random.Generator, chart: Chart, kind: QuestionKind) -> Question:

@@ -17,10 +17,10 @@ from gazelab.charts.synthetic_words import COLOURS, label_words
 
 PRACTICE: dict[QuestionKind, float] = {
     **WEIGHTS,
-    "value": 2.0,
-    "value by colour": 1.5,
+    "value": 1.5,
+    "highest value": 1.0,
     "count": 1.0,
-    "difference": 3.0,
+    "difference": 4.0,
 }
 """How often each kind is practised: the hard ones more often than they are asked."""
 

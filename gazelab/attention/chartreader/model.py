@@ -176,6 +176,6 @@ class ChartReader:
         )
 
     def answer_text(self, steps: Iterable[AnswerStep]) -> str:
-        """Give the answer that the steps spell: what stands after the working ("62,35=27" gives "27")."""
+        """Give the answer that the steps spell: what stands after the working ("62-35=27" gives "27")."""
         text = self.tokenizer.decode([step.token_id for step in steps])
         return text.rpartition(WORKING_SIGN)[2].strip()

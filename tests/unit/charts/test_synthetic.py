@@ -74,8 +74,8 @@ def test_questions_are_answered_by_the_data(seed: int) -> None:
             assert question.answer in values
             assert question.answer in {e.text for e in asked if e.role == "value"}
         if kind == "difference":
-            first, second = map(int, question.working.split(","))
-            assert question.answer == str(abs(first - second))
+            first, second = map(int, question.working.split("-"))
+            assert question.answer == str(first - second)
             assert {str(first), str(second)} <= values
         if kind == "comparison":
             first, second = map(int, question.working.split(","))

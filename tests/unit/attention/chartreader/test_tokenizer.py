@@ -20,7 +20,7 @@ def test_known_words_digits_and_unknown_words(tokenizer: Tokenizer) -> None:
 
 
 def test_an_answer_with_its_working_is_spelled_without_gaps(tokenizer: Tokenizer) -> None:
-    assert tokenizer.decode([*tokenizer.encode("62,35=27"), tokenizer.end]) == "62,35=27"
+    assert tokenizer.decode([*tokenizer.encode("62-35=27"), tokenizer.end]) == "62-35=27"
     assert tokenizer.decode(tokenizer.encode("62,35=yes")) == "62,35=yes"
 
 
