@@ -6,10 +6,10 @@ an overshoot, an outlier) stands alone. With the noise SD s, the cut minimises
     sum over fixations [FIXATION_COST + sum |z - mean|² / (2 s²)] + LONE_COST x (number of other samples)
 
 by dynamic programming, exact but for the pruning, one sample at a time, so that the same code serves a
-recording and a live stream. Both costs read as negative log likelihoods (a lone sample may lie anywhere within
+recording and a live stream. Both costs read as negative log likelihoods (a lone sample may lie anywhere in
 some 120 s²); their values were chosen on hand-labelled recordings thinned to 30 and 60 Hz, with and without
-added noise. Times are real stamps throughout. The noise is taken to be independent from sample to sample: where
-a device smooths, it wanders instead, and long fixations may be cut in two.
+added noise. Times are real stamps throughout. The noise is taken to be independent from sample to sample:
+where a device smooths, it wanders instead, and long fixations may be cut in two.
 
 References
 ----------
