@@ -15,10 +15,12 @@ from PyQt6.QtWidgets import QApplication
 
 from gazelab.config import Settings, find_data_root, load_settings
 from gazelab.core.errors import GazelabError
+from gazelab.sessions.names import check_participant
 from gazelab.ui import theme
 from gazelab.ui.faults import FaultReporter
 from gazelab.ui.fonts import install_fallback
 from gazelab.ui.icon import app_icon
+from gazelab.ui.live_sources import SourceKind
 from gazelab.ui.main_window import MainWindow
 from gazelab.ui.theme import Theme
 from gazelab.ui.tour import Tour
@@ -51,6 +53,8 @@ def main(argv: list[str] | None = None) -> int:
         The data folder or gazelab.toml cannot be used.
     """
     given = _arguments().parse_args(argv)
+    if given.participant:
+        check_participant(given.participant)
     root = find_data_root(given.data)
     settings = load_settings(root)
     log_path = start_log(root)
@@ -61,6 +65,7 @@ def main(argv: list[str] | None = None) -> int:
     reporter.install()
     try:
         window.show()
+        _fill_in(window, given)
         window.go(PAGES.index(given.page))
         if given.session is not None:
             window.open_session(given.session)
@@ -76,6 +81,22 @@ def main(argv: list[str] | None = None) -> int:
         logging.shutdown()
         os._exit(code)
     return code
+
+
+def _fill_in(window: MainWindow, given: argparse.Namespace) -> None:
+    """Set on the pages what the arguments say; a named source is started."""
+    if given.participant:
+        window.setup.participant.setText(given.participant)
+        window.workspace.set_participant(given.participant)
+    if given.source is not None:
+        kind = SourceKind(given.source)
+        window.setup.source_form.choose(kind, given.device)
+        if given.device or kind in (SourceKind.POINTER, SourceKind.SYNTHETIC):
+            window.setup.source_form.start()
+    if given.n_charts is not None:
+        window.record.set_trials(given.n_charts)
+    if given.charts is not None:
+        window.record.charts.add(given.charts)
 
 
 def make_application(settings: Settings, choice: Theme) -> QApplication:
@@ -100,12 +121,14 @@ def start_log(root: Path) -> Path | None:
         log.warning("no log file: %s", fault)
         return None
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(threadName)s %(name)s: %(message)s"))
-    logger = logging.getLogger("gazelab")
-    for old in [h for h in logger.handlers if isinstance(h, logging.handlers.RotatingFileHandler)]:
-        logger.removeHandler(old)
-        old.close()
-    logger.addHandler(handler)
-    logger.setLevel(logging.INFO)
+    for name in ("gazelab", "py.warnings"):
+        logger = logging.getLogger(name)
+        for old in [h for h in logger.handlers if isinstance(h, logging.handlers.RotatingFileHandler)]:
+            logger.removeHandler(old)
+            old.close()
+        logger.addHandler(handler)
+        logger.setLevel(logging.INFO)
+    logging.captureWarnings(True)
     return path
 
 
@@ -117,6 +140,11 @@ def _arguments() -> argparse.ArgumentParser:
         "--screenshot-pages", type=Path, metavar="DIR", help="write a picture of every page, then quit"
     )
     parser.add_argument("--page", choices=PAGES, default=PAGES[0], help="the page to begin with")
+    parser.add_argument("--participant", default="", help="a code of letters and digits, never a name")
+    parser.add_argument("--source", choices=[k.value for k in SourceKind], help="where gaze comes from")
+    parser.add_argument("--device", default="", help="a camera's number or name, or a video file")
+    parser.add_argument("--charts", type=Path, metavar="DIR", help="a folder of charts in ChartQA's layout")
+    parser.add_argument("--n-charts", type=int, metavar="N", help="how many of them are read")
     parser.add_argument("--theme", choices=[t.value for t in Theme], default=Theme.SYSTEM.value)
     return parser
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -47,9 +47,7 @@ def calibrate(
     Example: gazelab calibrate --source synthetic --participant TEST
     """
     if source != "synthetic":
-        from gazelab.app import main as app_main
-
-        raise typer.Exit(app_main(["--data", str(data_root(data)), "--page", "calibrate"]))
+        _open_app("calibrate", data_root(data), source, device, participant)
     from gazelab.pipeline.synthetic_session import calibrate_synthetic
 
     def say(text: str) -> None:
@@ -79,19 +77,23 @@ def record(
         Path | None, typer.Option(help="A calibration profile's folder.", show_default="none: no gaze")
     ] = None,
     screen: ScreenOption = DEFAULT_SCREEN,
+    charts: Annotated[
+        Path | None,
+        typer.Option(help="A folder of charts to read in the app.", show_default="the shipped ones"),
+    ] = None,
+    n_charts: Annotated[int | None, typer.Option(min=1, help="How many of them.", show_default="4")] = None,
     data: DataOption = None,
 ) -> None:
     """Record gaze, in the app or without a window.
 
     With --seconds it records so long without a window; without, the app opens with charts and questions.
 
-    Example: gazelab record --source synthetic --seconds 10 --session trial1
+    Examples: gazelab record --source synthetic --seconds 10 --session trial1 ·
+    gazelab record --source pointer --charts ChartQA/test --n-charts 6
     """
     root = data_root(data)
     if seconds is None:
-        from gazelab.app import main as app_main
-
-        raise typer.Exit(app_main(["--data", str(root), "--page", "record"]))
+        _open_app("record", root, source, device, participant, charts, n_charts)
     if source == "pointer":
         raise ConfigError(
             "the pointer can only be read from a window.",
@@ -99,6 +101,24 @@ def record(
             todo="Leave out --seconds.",
         )
     _record_without_window(source, device, seconds, session, participant, profile, parse_screen(screen), root)
+
+
+def _open_app(
+    page: str,
+    root: Path,
+    source: str,
+    device: str,
+    participant: str,
+    charts: Path | None = None,
+    n_charts: int | None = None,
+) -> NoReturn:
+    from gazelab.app import main as app_main
+
+    arguments = ["--data", str(root), "--page", page, "--source", source, "--participant", participant]
+    for name, value in (("--device", device), ("--charts", charts), ("--n-charts", n_charts)):
+        if value:
+            arguments += [name, str(value)]
+    raise typer.Exit(app_main(arguments))
 
 
 def _record_without_window(

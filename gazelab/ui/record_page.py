@@ -44,6 +44,7 @@ class RecordPage(Page):
         self._work = workspace
         self.stimulus: StimulusWindow | None = None
         self.study: RecordingStudy | None = None
+        self._wanted = DEFAULT_TRIALS
         self.charts = ChartChoice(workspace)
         self.charts.loaded.connect(self._charts_loaded)
         self._count = QSpinBox()
@@ -91,7 +92,8 @@ class RecordPage(Page):
         self._begin.click()
 
     def set_trials(self, n: int) -> None:
-        """Choose how many charts are shown."""
+        """Choose how many charts are shown, of these and of the next set."""
+        self._wanted = n
         self._count.setValue(n)
 
     def begin(self) -> None:
@@ -158,7 +160,7 @@ class RecordPage(Page):
     def _charts_loaded(self) -> None:
         n = len(self.charts.items)
         self._count.setRange(1, max(1, n))
-        self._count.setValue(min(DEFAULT_TRIALS, max(1, n)))
+        self._count.setValue(min(self._wanted, max(1, n)))
         self._refresh()
 
     def _refresh(self) -> None:

@@ -56,7 +56,11 @@ class SourceForm(Card):
     def choose(self, kind: SourceKind, device: str = "") -> None:
         """Choose a kind and a file or camera."""
         self._kind.setCurrentIndex(self._kind.findData(kind))
-        self._file.setText(device)
+        if kind is SourceKind.WEBCAM and device:
+            self._camera.addItem(device, device)
+            self._camera.setCurrentIndex(self._camera.count() - 1)
+        else:
+            self._file.setText(device)
         self._kind_chosen()
 
     def start(self) -> None:
