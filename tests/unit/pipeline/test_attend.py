@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+import numpy as np
+
+from gazelab.attention.trace_store import load_trace
+from gazelab.core.picture import Picture, load_picture
+from gazelab.pipeline.attend import attend, overlay
+from gazelab.pipeline.compare import MapChoice
+
+from .test_compare import FixedModel
+
+WHITE = Picture.from_rgb(np.full((30, 40, 3), 255, np.uint8))
+
+
+def test_it_tells_each_token_and_writes_trace_and_heat_map(tmp_path):
+    told: list[str] = []
+    done = attend(
+        FixedModel(0, 3), WHITE, "How high?", tmp_path, MapChoice(), 8, lambda s: told.append(s.text)
+    )
+    assert told == ["12"]
+    assert done.trace.answer == "12"
+    trace, heat = done.files
+    assert load_trace(trace).prompt == "How high?"
+    assert load_picture(heat).width_px == 40
+
+
+def test_U3_the_heat_lies_on_the_cell_that_was_looked_at_and_nowhere_else(tmp_path):
+    done = attend(FixedModel(0, 3), WHITE, "?", tmp_path, MapChoice(), 8)
+    heated = (overlay(WHITE, done.map) != 255).any(-1)
+    assert heated[:10, 30:].all()
+    assert not heated[10:].any()
+    assert not heated[:, :30].any()

@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pytest
+
+from gazelab.attention.base import TokenStep, trace_of
+from gazelab.core.attention import AttentionTrace
+from gazelab.core.geometry import PatchGrid
+from gazelab.core.picture import Picture
+from gazelab.pipeline.compare import (
+    MapChoice,
+    SkippedTrial,
+    TrialComparison,
+    compare_sessions,
+    sigma_of,
+    trace_for,
+)
+from gazelab.pipeline.replay import Replay
+
+from .scripted import record_two_charts
+
+
+class FixedModel:
+    """Answers "12" in one token and looks at one cell of a 3 x 4 grid."""
+
+    model_id, revision, about, kind = "tests/fixed", "r1", "", "cross"
+    layers, n_heads = (0,), 1
+
+    def __init__(self, row: int, col: int) -> None:
+        self.cell = (row, col)
+        self.n_runs = 0
+
+    def grid(self, picture: Picture) -> PatchGrid:
+        return PatchGrid.stretched(3, 4, picture.width_px, picture.height_px)
+
+    def stream(self, picture: Picture, question: str, max_tokens: int = 8) -> Iterator[TokenStep]:
+        weights = np.zeros((1, 1, 3, 4), np.float16)
+        weights[0, 0][self.cell] = 1
+        none = np.zeros((1, 1), np.float32)
+        yield TokenStep("12", 1, (("12", 0.9),), weights, none, none)
+
+    def answer_text(self, steps: Sequence[TokenStep]) -> str:
+        return "".join(s.text for s in steps)
+
+    def trace(self, picture: Picture, question: str, max_tokens: int = 8) -> AttentionTrace:
+        self.n_runs += 1
+        return trace_of(self, picture, question, list(self.stream(picture, question)))
+
+    def note(self, picture: Picture, question: str) -> tuple[str, dict[str, str]]:
+        return "", {}
+
+
+def cell_of_first_look(replay: Replay) -> tuple[int, int]:
+    xy, _ = replay.fixations_on_picture(replay.trials[0])
+    row, col = PatchGrid.stretched(3, 4, 40, 30).locate(xy[0, 0], xy[0, 1])
+    return int(row), int(col)
+
+
+def compared(path, model) -> list[TrialComparison]:
+    return [r for _, r in compare_sessions([path], model) if isinstance(r, TrialComparison)]
+
+
+def test_a_model_that_looks_where_the_reader_looked_beats_one_that_does_not(tmp_path):
+    _, path = record_two_charts(tmp_path)
+    row, col = cell_of_first_look(Replay.open(path))
+    near = compared(path, FixedModel(row, col))[0].agreement.rows["map"]
+    model = FixedModel((row + 2) % 3, (col + 2) % 4)
+    model.revision = "r2"
+    far = compared(path, model)[0].agreement.rows["map"]
+    assert near["nss"] > 0.5 > far["nss"]
+    assert near["cc"] > far["cc"]
+    assert near["auc"] > far["auc"]
+
+
+def test_V18_every_score_stands_beside_its_baselines_and_chance(tmp_path):
+    _, path = record_two_charts(tmp_path)
+    result = compared(path, FixedModel(0, 0))[0]
+    assert set(result.agreement.rows) == {"map", "uniform", "centre"}
+    assert result.agreement.rows["uniform"]["auc"] == 0.5
+    low, high = result.agreement.chance["auc"]
+    assert low <= 0.5 <= high
+    assert "no human ceiling" in result.agreement.how["ceiling"]
+
+
+def test_answers_are_judged_by_relaxed_accuracy(tmp_path):
+    _, path = record_two_charts(tmp_path)
+    result = compared(path, FixedModel(0, 0))[0]
+    assert result.model_correct is not None
+    assert result.model_correct.published
+    json.dumps(result.to_json(), allow_nan=False)
+
+
+def test_the_models_trace_is_stored_and_used_again(tmp_path):
+    _, path = record_two_charts(tmp_path)
+    model = FixedModel(1, 1)
+    replay = Replay.open(path)
+    first = trace_for(replay, replay.trials[0], model)
+    again = trace_for(replay, replay.trials[0], model)
+    assert model.n_runs == 1
+    assert again.weights.tobytes() == first.weights.tobytes()
+
+
+def test_a_broken_stored_trace_is_made_again(tmp_path):
+    _, path = record_two_charts(tmp_path)
+    model = FixedModel(1, 1)
+    replay = Replay.open(path)
+    trace_for(replay, replay.trials[0], model)
+    next(replay.session.derived.glob("attention_*.npz")).write_bytes(b"torn")
+    assert trace_for(replay, replay.trials[0], model).answer == "12"
+    assert model.n_runs == 2
+
+
+def test_a_trial_without_its_picture_is_reported_and_the_rest_goes_on(tmp_path):
+    _, path = record_two_charts(tmp_path)
+    first = Replay.open(path).trials[0]
+    (path / "stimuli" / f"{first.picture_sha256}.png").unlink()
+    results = [r for _, r in compare_sessions([path], FixedModel(0, 0))]
+    assert isinstance(results[0], SkippedTrial)
+    assert first.picture_sha256 in results[0].reason
+    assert isinstance(results[1], TrialComparison)
+
+
+def test_S7_sigma_is_in_degrees_and_the_same_share_of_the_picture_at_any_size(tmp_path):
+    _, path = record_two_charts(tmp_path)
+    replay = Replay.open(path)
+    trial = replay.trials[0]
+    sigma_px, how = sigma_of(replay, trial)
+    one_degree_px = replay.screen.px_per_deg()
+    assert how["sigma_deg"] == 1.0
+    assert sigma_px == pytest.approx(one_degree_px * 256 / trial.placement.width_px)
+
+
+def test_progress_names_each_chart(tmp_path):
+    _, path = record_two_charts(tmp_path)
+    told: list[tuple[int, int, str]] = []
+    list(compare_sessions([path], FixedModel(0, 0), MapChoice(), lambda *a: told.append(a)))
+    assert told == [(0, 2, "a"), (1, 2, "b")]
