@@ -14,7 +14,7 @@ from PyQt6.QtGui import QIcon
 from PyQt6.QtWidgets import QApplication
 
 from gazelab.config import Settings, find_data_root, load_settings
-from gazelab.core.errors import GazelabError
+from gazelab.core.errors import ConfigError, GazelabError
 from gazelab.sessions.names import check_participant
 from gazelab.ui import theme
 from gazelab.ui.faults import FaultReporter
@@ -50,9 +50,10 @@ def main(argv: list[str] | None = None) -> int:
     Raises
     ------
     GazelabError
-        The data folder or gazelab.toml cannot be used.
+        There is no display, or the data folder or gazelab.toml cannot be used.
     """
     given = _arguments().parse_args(argv)
+    check_display()
     if given.participant:
         check_participant(given.participant)
     root = find_data_root(given.data)
@@ -81,6 +82,23 @@ def main(argv: list[str] | None = None) -> int:
         logging.shutdown()
         os._exit(code)
     return code
+
+
+def check_display() -> None:
+    """Refuse where no window can be opened: Qt itself would abort the process.
+
+    Raises
+    ------
+    ConfigError
+        Linux without a display.
+    """
+    named = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")
+    if sys.platform.startswith("linux") and not any(os.environ.get(name) for name in named):
+        raise ConfigError(
+            "there is no display to open a window on.",
+            todo="Start it on a desktop, or use what needs no window: `gazelab demo`, `gazelab record"
+            " --seconds N`, `gazelab replay SESSION --html FILE`.",
+        )
 
 
 def _fill_in(window: MainWindow, given: argparse.Namespace) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 
 from PyQt6.QtCore import QObject, QTimer
 
-from gazelab.attention.base import AttentionModel, TokenStep, trace_of
+from gazelab.attention.base import MAX_TOKENS, AttentionModel, TokenStep, trace_of
 from gazelab.core.attention import AttentionTrace
 from gazelab.core.errors import GazelabError
+from gazelab.core.geometry import PatchGrid
 from gazelab.core.picture import Picture
 from gazelab.pipeline.compare import MapChoice
 from gazelab.ui.pair_view import PairView
@@ -18,6 +19,51 @@ from gazelab.ui.workspace import Workspace
 
 PACE_MS = 450
 """Least time a token stays: a small model answers faster than anybody can look."""
+
+
+class Stoppable:
+    """A model whose work on a trace ends when its job is cancelled.
+
+    Parameters
+    ----------
+    model : AttentionModel
+    job : Job
+        Asked after every token.
+    """
+
+    def __init__(self, model: AttentionModel, job: Job) -> None:
+        self._model, self._job = model, job
+        self.model_id, self.revision = model.model_id, model.revision
+        self.about, self.kind = model.about, model.kind
+        self.layers, self.n_heads = model.layers, model.n_heads
+
+    def grid(self, picture: Picture) -> PatchGrid:
+        """Tell where the patches will lie on a picture."""
+        return self._model.grid(picture)
+
+    def stream(self, picture: Picture, question: str, max_tokens: int = MAX_TOKENS) -> Iterator[TokenStep]:
+        """Answer, looking after every token whether to stop.
+
+        Raises
+        ------
+        Cancelled
+            The job was cancelled.
+        """
+        for step in self._model.stream(picture, question, max_tokens):
+            self._job.check()
+            yield step
+
+    def answer_text(self, steps: Sequence[TokenStep]) -> str:
+        """Give the answer that the steps spell."""
+        return self._model.answer_text(steps)
+
+    def trace(self, picture: Picture, question: str, max_tokens: int = MAX_TOKENS) -> AttentionTrace:
+        """Answer a question and keep the whole look."""
+        return trace_of(self, picture, question, list(self.stream(picture, question, max_tokens)))
+
+    def note(self, picture: Picture, question: str) -> tuple[str, dict[str, str]]:
+        """Tell what a reader must know of the picture's way in, and which software makes it."""
+        return self._model.note(picture, question)
 
 
 class Asking(QObject):
@@ -43,6 +89,7 @@ class Asking(QObject):
         self._timer.setInterval(PACE_MS)
         self._timer.timeout.connect(self.show_next)
         pair.token_chosen.connect(self._show_token)
+        pair.stop_asked.connect(self._stop_asked)
 
     @property
     def running(self) -> bool:
@@ -54,7 +101,7 @@ class Asking(QObject):
         self.stop()
         self._pair.strip.clear()
         self._pair.set_map(None)
-        self._pair.set_model_note(self.tr("The model is reading …"))
+        self._pair.set_model_note(self.tr("The model is reading …"), waiting=True)
 
         def work(opened: AttentionModel, job: Job) -> AttentionTrace:
             steps: list[TokenStep] = []
@@ -64,7 +111,7 @@ class Asking(QObject):
             return trace_of(opened, picture, question, steps)
 
         self._timer.start()
-        self._job = self._work.with_model(model, work, self._finished, self._broken, self._came)
+        self._job = self._work.models.run(model, work, self._finished, self._broken, self._came)
 
     def stop(self) -> None:
         """Drop the answer that is on its way."""
@@ -85,6 +132,11 @@ class Asking(QObject):
             self.trace, self._whole = self._whole, None
             self._timer.stop()
             self._pair.set_model_note(self.tr("Answer: {answer}").format(answer=self.trace.answer or "–"))
+            self._pair.set_way_in(self.trace.note)
+
+    def _stop_asked(self) -> None:
+        self.stop()
+        self._pair.set_model_note(self.tr("Stopped."))
 
     def _came(self, partial: object) -> None:
         if isinstance(partial, AttentionTrace):

@@ -44,7 +44,7 @@ class CalibratePage(Page):
         self._points.setAccessibleName(self.tr("Points"))
         for n in sorted(LAYOUTS):
             self._points.addItem(self.tr("{n} points").format(n=n), n)
-        self._points.setCurrentIndex(self._points.findData(9))
+        self._points.setCurrentIndex(self._points.findData(workspace.settings.calibration.points))
         self._advance = QComboBox()
         self._advance.setAccessibleName(self.tr("Next target"))
         self._advance.addItem(self.tr("Next when the gaze rests (or Space)"), Advance.AUTO)
@@ -121,17 +121,17 @@ class CalibratePage(Page):
 
     def _take(self, result: CalibrationResult) -> None:
         """Put a result in force if it is usable; a failed or stopped one leaves none."""
+        targets = () if self._procedure is None else self._procedure.targets
+        shown = None if result.state is CalibrationState.NONE else result
+        self.view.set_result(self._work.screen, targets, shown)
         self._work.begin_calibration()
         if result.state is CalibrationState.VALID:
             try:
-                self._work.keep_calibration(result)
+                self._work.keep_calibration(result, self.view.grab())
             except GazelabError as fault:
                 self._work.told.emit(str(fault), "bad")
         elif result.may_record:
             self._work.override(result.note)
-        targets = () if self._procedure is None else self._procedure.targets
-        shown = None if result.state is CalibrationState.NONE else result
-        self.view.set_result(self._work.screen, targets, shown)
         self._refresh()
 
     def _load_saved(self) -> None:

@@ -40,7 +40,7 @@ class ExplorePage(Page):
         self.question.setPlaceholderText(self.tr("A question about the chart"))
         self.question.setAccessibleName(self.tr("Question"))
         self.question.returnPressed.connect(self.ask)
-        self.model_choice = ModelChoice()
+        self.model_choice = ModelChoice(workspace.settings.model.name)
         self._ask = button(self.tr("Ask"), self.ask, self.tr("Enter, or Ctrl+Enter"), primary=True)
         self.pair = PairView(self.tr("You: live gaze"))
         self.asking = Asking(workspace, self.pair, self._failed)

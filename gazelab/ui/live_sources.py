@@ -47,6 +47,8 @@ class PointerWatch(QObject):
 
     def follow(self, monitor: QScreen | None) -> None:
         """Watch the mouse on a monitor; None stops."""
+        if monitor is self._monitor:
+            return
         self._monitor, self._place = monitor, None
         if monitor is None:
             self._timer.stop()

@@ -15,6 +15,11 @@ _FOLDER = "\0folder"
 class ModelChoice(QWidget):
     """A list of models, with an entry that opens a folder.
 
+    Parameters
+    ----------
+    name : str
+        The model to begin with, as for `open_model`.
+
     Signals
     -------
     changed : str
@@ -23,7 +28,7 @@ class ModelChoice(QWidget):
 
     changed = pyqtSignal(str)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, name: str = EMBEDDED, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._box = QComboBox()
         self._box.setAccessibleName(self.tr("Model"))
@@ -40,6 +45,8 @@ class ModelChoice(QWidget):
         line = QHBoxLayout(self)
         line.setContentsMargins(0, 0, 0, 0)
         line.addWidget(self._box)
+        if name != EMBEDDED:
+            self.add(name)
 
     @property
     def name(self) -> str:

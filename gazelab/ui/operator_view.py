@@ -29,7 +29,7 @@ class OperatorView(QWidget):
                 "Needs a second screen: a participant who sees it is guided by it, and the data are void."
             )
         )
-        self.model_choice = ModelChoice()
+        self.model_choice = ModelChoice(workspace.settings.model.name)
         self._status = label("", "muted")
         self.pair = PairView(self.tr("Participant: live gaze"))
         self.pair.person.set_message(self.tr("The chart appears here while the participant reads."))

@@ -10,7 +10,7 @@ from gazelab.core.attention import AttentionMap, AttentionTrace
 from gazelab.core.picture import Picture
 from gazelab.ui.canvas import ChartCanvas, Heat
 from gazelab.ui.colours import MODEL_MAP
-from gazelab.ui.parts import NoteLabel, label
+from gazelab.ui.parts import NoteLabel, button, label
 from gazelab.ui.token_strip import TokenStrip
 
 
@@ -21,9 +21,12 @@ class PairView(QWidget):
     -------
     token_chosen : int
         Of the strip.
+    stop_asked
+        The user does not want to wait for the model any longer.
     """
 
     token_chosen = pyqtSignal(int)
+    stop_asked = pyqtSignal()
 
     def __init__(self, person: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -34,6 +37,9 @@ class PairView(QWidget):
         self._model_title = label(self.tr("Model: attention weights"), "heading")
         self._person_note = NoteLabel()
         self._model_note = NoteLabel()
+        self._way_in = NoteLabel()
+        self._stop = button(self.tr("Stop"), self.stop_asked.emit, self.tr("Stop the model"))
+        self._stop.hide()
         sides = QHBoxLayout()
         sides.setSpacing(14)
         for title, note, canvas in (
@@ -45,6 +51,8 @@ class PairView(QWidget):
             head = QHBoxLayout()
             head.addWidget(title)
             head.addWidget(note, 1)
+            if canvas is self.model:
+                head.addWidget(self._stop)
             side.addLayout(head)
             side.addWidget(canvas, 1)
             sides.addLayout(side, 1)
@@ -52,6 +60,7 @@ class PairView(QWidget):
         outer.setContentsMargins(0, 0, 0, 0)
         outer.setSpacing(6)
         outer.addLayout(sides, 1)
+        outer.addWidget(self._way_in)
         outer.addWidget(self.strip)
 
     def set_picture(self, picture: Picture | None) -> None:
@@ -60,6 +69,7 @@ class PairView(QWidget):
         self.model.set_picture(picture)
         self.strip.clear()
         self.set_model_note("")
+        self.set_way_in("")
 
     def set_trace(self, trace: AttentionTrace) -> None:
         """Show the tokens of a finished answer."""
@@ -76,6 +86,12 @@ class PairView(QWidget):
         """Say something of the gaze, such as its rate."""
         self._person_note.setText(text)
 
-    def set_model_note(self, text: str) -> None:
-        """Say something of the model, such as its answer."""
+    def set_model_note(self, text: str, *, waiting: bool = False) -> None:
+        """Say something of the model, such as its answer; while waiting it can be stopped."""
         self._model_note.setText(text)
+        self._stop.setVisible(waiting)
+
+    def set_way_in(self, text: str) -> None:
+        """Say what the model does to the picture, such as cutting its sides off."""
+        self._way_in.setText(text)
+        self._way_in.setVisible(bool(text))

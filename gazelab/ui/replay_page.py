@@ -10,6 +10,7 @@ from PyQt6.QtCore import Qt
 from PyQt6.QtGui import QKeySequence, QShortcut
 from PyQt6.QtWidgets import QCheckBox, QHBoxLayout, QVBoxLayout, QWidget
 
+from gazelab.attention.base import AttentionModel
 from gazelab.core.attention import AttentionTrace
 from gazelab.core.errors import GazelabError
 from gazelab.core.gaze import GazeArray
@@ -17,6 +18,7 @@ from gazelab.metrics.agreement import Agreement
 from gazelab.pipeline.compare import score_trial, sigma_of, trace_for
 from gazelab.pipeline.replay import Replay
 from gazelab.sessions.trials import Trial
+from gazelab.ui.asking import Stoppable
 from gazelab.ui.canvas import Heat
 from gazelab.ui.map_controls import MapControls
 from gazelab.ui.model_choice import ModelChoice
@@ -52,14 +54,16 @@ class ReplayPage(Page):
         self._trace: AttentionTrace | None = None
         self._loading: Job | None = None
         self._scoring: Job | None = None
+        self._tracing: Job | None = None
         self.choice = SessionChoice(workspace)
         self.choice.opened.connect(self.open_session)
         self.choice.trial_chosen.connect(self._show_trial)
         self.pair = PairView(self.tr("Person: gaze and fixations"))
         self.pair.token_chosen.connect(lambda _token: self._show_map())
+        self.pair.stop_asked.connect(self._stop_model)
         self.transport = Transport()
         self.transport.moved.connect(self._show_moment)
-        self.model_choice = ModelChoice()
+        self.model_choice = ModelChoice(workspace.settings.model.name)
         self.model_choice.changed.connect(lambda _name: self._ask_model())
         self.controls = MapControls()
         self.controls.changed.connect(self._show_map)
@@ -180,13 +184,17 @@ class ReplayPage(Page):
         replay, trial = self._replay, self._trial
         if replay is None or trial is None:
             return
-        self.pair.set_model_note(self.tr("The model is reading …"))
-        self._work.with_model(
-            self.model_choice.name,
-            lambda model, _job: (trial, trace_for(replay, trial, model), model.about),
-            self._traced,
-            self._failed,
-        )
+        self.pair.set_model_note(self.tr("The model is reading …"), waiting=True)
+
+        def work(model: AttentionModel, job: Job) -> tuple[Trial, AttentionTrace, str]:
+            return trial, trace_for(replay, trial, Stoppable(model, job)), model.about
+
+        self._tracing = self._work.models.run(self.model_choice.name, work, self._traced, self._failed)
+
+    def _stop_model(self) -> None:
+        if self._tracing is not None:
+            self._tracing.cancel()
+        self.pair.set_model_note(self.tr("Stopped."))
 
     def _traced(self, outcome: tuple[Trial, AttentionTrace, str]) -> None:
         trial, trace, about = outcome
@@ -195,7 +203,8 @@ class ReplayPage(Page):
         self._trace = trace
         self.pair.set_trace(trace)
         self.pair.set_model_note(self.tr("Answer: {answer}").format(answer=trace.answer or "–"))
-        self.pair.model.setToolTip(" ".join(text for text in (about, trace.note) if text))
+        self.pair.set_way_in(trace.note)
+        self.pair.model.setToolTip(about)
         self.controls.set_trace(trace)
         self._show_map()
 

@@ -46,6 +46,9 @@ class SourceForm(Card):
         self.body.addWidget(self._busy)
         self.body.addLayout(row(self._start, self._stop, 1))
         workspace.changed.connect(self._refresh)
+        wanted = workspace.settings.source.name
+        if wanted in KINDS:
+            self._kind.setCurrentIndex(KINDS.index(SourceKind(wanted)))
         self._kind_chosen()
 
     @property
@@ -85,6 +88,11 @@ class SourceForm(Card):
             self._camera.clear()
             for device, name in found:
                 self._camera.addItem(name, device)
+            wanted = self._work.settings.source.camera
+            if wanted:
+                self._camera.setCurrentIndex(
+                    max(0, self._camera.findData(wanted), self._camera.findText(wanted))
+                )
             if not found:
                 self._say(self.tr("No camera was found. Plug one in and look again."), "warn")
 
@@ -124,6 +132,9 @@ class SourceForm(Card):
     def _refresh(self) -> None:
         opening = self._job is not None and not self._job.finished and not self._job.cancelled
         running = self._work.acquisition is not None
+        source = self._work.source
+        if source is not None and source.info.name == SourceKind.POINTER:
+            self._pointer.follow(self._work.monitor)
         self._busy.setVisible(opening and not running)
         self._stop.setEnabled(running or opening)
         self._start.setText(self.tr("Start again") if running else self.tr("Start"))

@@ -33,7 +33,7 @@ Wait = Callable[[], bool]
 
 
 class Tour(QObject):
-    """Goes through the pages; quits the application at the end.
+    """Goes through the pages; quits the application at the end, with 1 if a step did not come about.
 
     Parameters
     ----------
@@ -49,6 +49,7 @@ class Tour(QObject):
         self._window, self._folder, self._session = window, folder, session
         self._steps: Iterator[Wait] = self._route()
         self._wait: Wait | None = None
+        self._failed = False
         self._waited_ms = 0
         self._timer = QTimer(self)
         self._timer.setInterval(POLL_MS)
@@ -65,12 +66,14 @@ class Tour(QObject):
             if self._waited_ms < LIMIT_MS:
                 return
             log.error("the tour waited too long on page %d", self._window.page)
+            self._failed = True
         self._waited_ms = 0
         try:
             self._wait = next(self._steps)
         except StopIteration:
             self._timer.stop()
             self._window.close()
+            QApplication.exit(int(self._failed))
 
     def _route(self) -> Iterator[Wait]:
         yield from self._setup()
@@ -163,6 +166,7 @@ class Tour(QObject):
         path = self._folder / f"{name}.png"
         if not widget.grab().save(str(path)):
             log.error("%s cannot be written", path)
+            self._failed = True
 
 
 def _after(ms: int) -> Wait:

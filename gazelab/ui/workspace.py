@@ -8,24 +8,19 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
 from PyQt6.QtCore import QObject, pyqtSignal
-from PyQt6.QtGui import QGuiApplication, QScreen
+from PyQt6.QtGui import QGuiApplication, QPixmap, QScreen
 
-from gazelab.attention.base import AttentionModel, open_model
 from gazelab.calibration.gate import CalibrationGate
 from gazelab.calibration.profile import Profile, check_fits, list_profiles, load_profile, save_profile
 from gazelab.calibration.result import CalibrationResult
 from gazelab.config import Settings
 from gazelab.core.errors import CalibrationError, ConfigError, GazelabError
-from gazelab.core.gaze import GazeArray, SourceState
+from gazelab.core.gaze import SourceState
 from gazelab.core.geometry import Screen
 from gazelab.pipeline.calibrate import binding_of, profile_facts
 from gazelab.pipeline.live import Acquisition
@@ -35,34 +30,14 @@ from gazelab.sessions.writer import SessionWriter
 from gazelab.sources.base import Clock, GazeSource
 from gazelab.sources.camera_gaze import CameraGaze
 from gazelab.ui import monitors
+from gazelab.ui.feature_queue import FeatureQueue
+from gazelab.ui.model_host import ModelHost
 from gazelab.ui.synthetic_driver import SyntheticDriver
 from gazelab.ui.workers import Job, Worker
 
 log = logging.getLogger(__name__)
 
-T = TypeVar("T")
-
-
-class FeatureQueue:
-    """A sink that keeps the newest features until the calibration takes them."""
-
-    def __init__(self, limit: int = 4096) -> None:
-        self._rows: deque[np.void] = deque(maxlen=limit)
-
-    def gaze(self, samples: GazeArray) -> None:
-        """Leave samples alone: a calibration learns from features."""
-
-    def features(self, rows: NDArray[np.void]) -> None:
-        """Keep rows, shape (n,), FEATURE_DTYPE."""
-        self._rows.extend(rows)
-
-    def take(self) -> list[tuple[np.void | None, int]]:
-        """Give what came since the last call: (features, time_ns), oldest first."""
-        taken: list[tuple[np.void | None, int]] = []
-        while self._rows:
-            row = self._rows.popleft()
-            taken.append((row, int(row["time_ns"])))
-        return taken
+VALIDATION_PICTURE = "validation.png"
 
 
 class Workspace(QObject):
@@ -96,8 +71,7 @@ class Workspace(QObject):
         self.driver = SyntheticDriver()
         self.clock = clock
         self.io = Worker("io")
-        self._model_worker = Worker("model")
-        self._models: dict[str, AttentionModel] = {}
+        self.models = ModelHost()
         self.acquisition: Acquisition | None = None
         self.source: GazeSource | None = None
         self.writer: SessionWriter | None = None
@@ -105,9 +79,15 @@ class Workspace(QObject):
         self._gate = CalibrationGate()
         self._profile_path: Path | None = None
         self._participant = ""
-        self._distance_mm = math.nan
+        wanted = self.settings.screen
+        self._distance_mm = wanted.distance_mm
         self._sizes = monitors.load_sizes(root)
-        self._monitor: QScreen | None = QGuiApplication.primaryScreen()
+        self._monitor: QScreen | None = monitors.find_monitor(wanted.name) or QGuiApplication.primaryScreen()
+        if self._monitor is not None and math.isfinite(wanted.width_mm) and math.isfinite(wanted.height_mm):
+            seen = monitors.screen_of(self._monitor)
+            self._sizes[seen.name] = replace(
+                seen, width_mm=wanted.width_mm, height_mm=wanted.height_mm, size_source="user"
+            )
 
     # Participant and screen
 
@@ -135,7 +115,7 @@ class Workspace(QObject):
     def set_monitor(self, monitor: QScreen | None) -> None:
         """Choose the monitor."""
         self._monitor = monitor
-        self._drop_misfit()
+        self._screen_changed()
 
     @property
     def screen(self) -> Screen | None:
@@ -158,7 +138,7 @@ class Workspace(QObject):
             monitors.save_size(self.root, screen)
         except OSError as fault:
             self.told.emit(self.tr("The screen's size could not be kept: {why}").format(why=fault), "warn")
-        self._drop_misfit()
+        self._screen_changed()
 
     def set_distance(self, distance_mm: float) -> None:
         """Set the distance from eyes to screen.
@@ -172,7 +152,7 @@ class Workspace(QObject):
         if screen is not None:
             replace(screen, distance_mm=distance_mm).check_plausible()
         self._distance_mm = distance_mm
-        self.changed.emit()
+        self._screen_changed()
 
     # Source
 
@@ -227,8 +207,8 @@ class Workspace(QObject):
         """Put nothing in force: a calibration that fails or is stopped must not leave an older one."""
         self._put(None, None)
 
-    def keep_calibration(self, result: CalibrationResult) -> None:
-        """Save a valid calibration as a profile and put it in force.
+    def keep_calibration(self, result: CalibrationResult, picture: QPixmap | None = None) -> None:
+        """Save a valid calibration as a profile, with a picture of its validation, and put it in force.
 
         Raises
         ------
@@ -239,7 +219,10 @@ class Workspace(QObject):
         if screen is None or source is None:
             raise CalibrationError("there is no source or no monitor.", todo="Choose both on Setup.")
         profile = Profile.of(result, self._participant, screen, binding_of(source))
-        self._put(profile, save_profile(self.root, profile))
+        path = save_profile(self.root, profile)
+        if picture is not None:
+            picture.save(str(path / VALIDATION_PICTURE))
+        self._put(profile, path)
 
     def load_calibration(self, path: Path) -> None:
         """Put a saved calibration in force.
@@ -334,27 +317,6 @@ class Workspace(QObject):
             self.told.emit(str(fault), "bad")
         return writer.path
 
-    # Models
-
-    def with_model(
-        self,
-        name: str,
-        work: Callable[[AttentionModel, Job], T],
-        done: Callable[[T], None],
-        failed: Callable[[GazelabError], None],
-        report: Callable[[object], None] | None = None,
-    ) -> Job:
-        """Run work with a model, opened at its first use, in the model thread; earlier work is stopped."""
-        self._model_worker.cancel_all()
-
-        def run(job: Job) -> T:
-            if name not in self._models:
-                self._models[name] = open_model(name)
-            job.check()
-            return work(self._models[name], job)
-
-        return self._model_worker.submit(self.tr("running the model"), run, done, failed, report)
-
     def close(self) -> bool:
         """Save what is being recorded, then stop everything.
 
@@ -365,8 +327,15 @@ class Workspace(QObject):
         """
         self.end_session()
         self.close_source()
-        stopped = [self.io.stop(), self._model_worker.stop()]
+        stopped = [self.io.stop(), self.models.close()]
         return all(stopped)
+
+    def _screen_changed(self) -> None:
+        """Tell the running source's detector, and take a calibration for another screen out of force."""
+        screen = self.screen
+        if self.acquisition is not None and screen is not None:
+            self.acquisition.screen = screen
+        self._drop_misfit()
 
     def _drop_misfit(self) -> None:
         """Take a calibration out of force when it belongs to another person, screen or source."""

@@ -139,7 +139,7 @@ class SmallModel:
 @pytest.fixture
 def model(monkeypatch) -> SmallModel:
     made = SmallModel()
-    monkeypatch.setattr("gazelab.ui.workspace.open_model", lambda name: made)
+    monkeypatch.setattr("gazelab.ui.model_host.open_model", lambda name: made)
     return made
 
 

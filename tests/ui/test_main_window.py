@@ -195,25 +195,25 @@ def test_U7_closing_while_the_model_runs_stops_it(qtbot, window, workspace, mode
     qtbot.waitUntil(lambda: bool(model.asked))
     threading.Timer(0.2, model.hold.set).start()
     window.close()
-    assert not workspace._model_worker.busy or workspace.close()
+    assert not workspace.models.busy or workspace.close()
 
 
 @pytest.mark.parametrize("job", ["camera", "model"])
 def test_U7_the_process_ends_with_0_even_if_a_library_hangs(tmp_path, job):
     code = f"""
         import sys, threading
-        import gazelab.ui.workspace as workspace
+        import gazelab.ui.model_host as model_host
         import gazelab.ui.workers as workers
         workers.STOP_DEADLINE_S = 0.3
         workers.Worker.stop.__defaults__ = (0.3,)
         never = threading.Event()
-        workspace.open_model = lambda name: never.wait()
+        model_host.open_model = lambda name: never.wait()
         from PyQt6.QtCore import QTimer
         from gazelab import app
         from gazelab.ui.main_window import MainWindow
         def hang(window):
             if {job!r} == "model":
-                window.workspace.with_model("x", lambda m, j: m, print, print)
+                window.workspace.models.run("x", lambda m, j: m, print, print)
             else:
                 window.workspace.open_source(lambda: never.wait(), print)
             QTimer.singleShot(200, window.close)
