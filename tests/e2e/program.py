@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,12 +56,17 @@ def gazelab(*arguments: str | Path, timeout_s: float = 120.0, stdin: str = "") -
 
 
 @contextlib.contextmanager
-def running(*arguments: str | Path) -> Iterator[subprocess.Popen[str]]:
+def running(
+    *arguments: str | Path, environment: Mapping[str, str] | None = None
+) -> Iterator[subprocess.Popen[str]]:
     """Start `gazelab …` and kill it at the end of the block if it still runs."""
+    given = {**os.environ, **(environment or {})}
     command = [sys.executable, "-m", "gazelab", *map(str, arguments)]
     pipe = subprocess.PIPE
     # Ctrl-C as a terminal gives it: a shell that starts the tests in the background has it ignored.
-    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, preexec_fn=_hear_ctrl_c) as process:
+    with subprocess.Popen(
+        command, stdout=pipe, stderr=pipe, text=True, env=given, preexec_fn=_hear_ctrl_c
+    ) as process:
         try:
             yield process
         finally:
