@@ -5,15 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 from PyQt6.QtCore import QTimer
-from PyQt6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QSizePolicy, QWidget
+from PyQt6.QtWidgets import QCheckBox, QComboBox, QHBoxLayout, QLineEdit, QSizePolicy, QWidget
 
 from gazelab.core.errors import GazelabError
+from gazelab.core.gaze import GazeView
 from gazelab.core.picture import Picture
 from gazelab.ui.asking import Asking
 from gazelab.ui.chart_choice import ChartChoice
 from gazelab.ui.model_choice import ModelChoice
 from gazelab.ui.pair_view import PairView
 from gazelab.ui.parts import Page, button, label
+from gazelab.ui.smoothing import LiveSmoother
 from gazelab.ui.workspace import Workspace
 
 FRAME_MS = 33
@@ -44,6 +46,10 @@ class ExplorePage(Page):
         self._ask = button(self.tr("Ask"), self.ask, self.tr("Enter, or Ctrl+Enter"), primary=True)
         self.pair = PairView(self.tr("You: live gaze"))
         self.asking = Asking(workspace, self.pair, self._failed)
+        self._smoother: LiveSmoother | None = None
+        self._smooth = QCheckBox(self.tr("Smooth"))
+        self._smooth.setChecked(workspace.settings.view.smooth)
+        self._smooth.setToolTip(self.tr("Draw the gaze calmer; 33 ms later at 30 Hz. Off: as measured."))
         self._timer = QTimer(self)
         self._timer.setInterval(FRAME_MS)
         self._timer.timeout.connect(self.show_gaze)
@@ -79,7 +85,7 @@ class ExplorePage(Page):
             self.pair.set_person_note(self.tr("No source is running: choose one on Setup."))
             return
         view = replace(acquisition.snapshot(), placement=self.pair.person.screen_placement(monitor))
-        self.pair.person.set_view(view)
+        self.pair.person.set_view(self._smoothed(view))
         if self._work.needs_calibration and self._work.profile is None:
             self.pair.set_person_note(self.tr("Not calibrated: no gaze to show."))
         elif len(view.samples) > 1:
@@ -106,6 +112,14 @@ class ExplorePage(Page):
         self.question.setText(item.question)
         self._begin_fixations()
 
+    def _smoothed(self, view: GazeView) -> GazeView:
+        screen = self._work.screen
+        if not self._smooth.isChecked() or screen is None or not screen.has_degrees:
+            return view
+        if self._smoother is None or self._smoother.screen != screen:
+            self._smoother = LiveSmoother(screen)
+        return self._smoother.smooth(view)
+
     def _begin_fixations(self) -> None:
         """Start the path anew, unless a recording is using the detector."""
         acquisition = self._work.acquisition
@@ -128,6 +142,7 @@ class ExplorePage(Page):
         second = QHBoxLayout()
         second.setSpacing(8)
         second.addWidget(self.question, 1)
+        second.addWidget(self._smooth)
         second.addWidget(self.model_choice)
         second.addWidget(self._ask)
         self.body.addLayout(second)

@@ -38,6 +38,8 @@ class PairView(QWidget):
         self._person_note = NoteLabel()
         self._model_note = NoteLabel()
         self._way_in = NoteLabel()
+        # Its room is kept when it is empty: a chart that moves would move away from the gaze on it.
+        self._way_in.setFixedHeight(20)
         self._stop = button(self.tr("Stop"), self.stop_asked.emit, self.tr("Stop the model"))
         self._stop.hide()
         sides = QHBoxLayout()
@@ -93,5 +95,4 @@ class PairView(QWidget):
 
     def set_way_in(self, text: str) -> None:
         """Say what the model does to the picture, such as cutting its sides off."""
-        self._way_in.setText(text)
-        self._way_in.setVisible(bool(text))
+        self._way_in.setText(self.tr("Model input: {note}").format(note=text) if text else "")
