@@ -9,8 +9,9 @@ import json
 import os
 import platform
 import sys
+import warnings
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TextIO
 
 import typer
 
@@ -122,6 +123,24 @@ def main(arguments: list[str] | None = None) -> int:
     int
         0, 1 for an error, 2 for wrong arguments, 130 if stopped by the user.
     """
+    with warnings.catch_warnings():
+        warnings.showwarning = _say_warning
+        return _run(arguments)
+
+
+def _say_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Say a warning as a sentence, without the line of code that it came from."""
+    typer.echo(f"note: {message}", err=True)
+
+
+def _run(arguments: list[str] | None) -> int:
     try:
         result = app(args=arguments, standalone_mode=False)
     except GazelabError as fault:
