@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
 from PIL import Image
 
 from gazelab.core.geometry import Screen
@@ -18,6 +21,7 @@ from gazelab.sources.synthetic_script import GazeScript
 
 SCREEN = Screen("laptop", 1920, 1080, 345.0, 194.0, 600.0, "user")
 FRAME_S = 1 / 30
+POLL_S = 0.05
 
 
 def face_video(path: Path, n_frames: int) -> Path:
@@ -34,11 +38,23 @@ def face_video(path: Path, n_frames: int) -> Path:
     return path
 
 
+def black_pictures() -> Iterator[bytes]:
+    """JPEG after JPEG of black, as behind a shut cover."""
+    return itertools.repeat(_jpeg(np.zeros((240, 320, 3), np.uint8)))
+
+
+def noisy_pictures(n: int) -> Iterator[bytes]:
+    """So many JPEGs, each another one."""
+    rng = np.random.default_rng(0)
+    return (_jpeg(rng.integers(90, 160, (240, 320, 3), np.uint8)) for _ in range(n))
+
+
 @contextlib.contextmanager
-def black_camera() -> Iterator[str]:
-    """Serve black pictures as a network camera does (MJPEG over HTTP) on this machine; gives the address."""
-    jpeg = io.BytesIO()
-    Image.new("RGB", (320, 240)).save(jpeg, "JPEG")
+def network_camera(pictures: Iterator[bytes]) -> Iterator[str]:
+    """Serve JPEGs as a network camera does (MJPEG over HTTP) on this machine; gives the address.
+
+    When there are no more, the line stays open and silent.
+    """
     stop = threading.Event()
 
     class Handler(BaseHTTPRequestHandler):
@@ -46,17 +62,20 @@ def black_camera() -> Iterator[str]:
             self.send_response(200)
             self.send_header("Content-Type", "multipart/x-mixed-replace; boundary=picture")
             self.end_headers()
-            head = f"--picture\r\nContent-Type: image/jpeg\r\nContent-Length: {len(jpeg.getvalue())}\r\n\r\n"
             with contextlib.suppress(ConnectionError):
-                while not stop.wait(FRAME_S):
-                    self.wfile.write(head.encode() + jpeg.getvalue() + b"\r\n")
+                for jpeg in pictures:
+                    head = f"--picture\r\nContent-Type: image/jpeg\r\nContent-Length: {len(jpeg)}\r\n\r\n"
+                    self.wfile.write(head.encode() + jpeg + b"\r\n")
+                    if stop.wait(FRAME_S):
+                        return
+                stop.wait()
 
         def log_message(self, format: str, *args: object) -> None:
             pass
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         server.daemon_threads = False
-        thread = threading.Thread(target=server.serve_forever, args=(POLL_S,), name="black camera")
+        thread = threading.Thread(target=server.serve_forever, args=(POLL_S,), name="camera")
         thread.start()
         try:
             yield f"http://127.0.0.1:{server.server_port}/video.mjpg"
@@ -66,4 +85,7 @@ def black_camera() -> Iterator[str]:
             thread.join()
 
 
-POLL_S = 0.05
+def _jpeg(rgb: NDArray[np.uint8]) -> bytes:
+    out = io.BytesIO()
+    Image.fromarray(rgb).save(out, "JPEG")
+    return out.getvalue()

@@ -21,7 +21,7 @@ from gazelab.core.gaze import SourceState
 from gazelab.sessions.reader import Session
 from gazelab.sources.cameras import list_cameras
 
-from .pictures import black_camera, face_video
+from .pictures import black_pictures, face_video, network_camera, noisy_pictures
 from .program import ended, gazelab, n_samples, running, wait_for
 
 
@@ -56,7 +56,7 @@ def test_a_camera_of_an_unknown_name(tmp_path):
 
 
 def test_a_camera_that_gives_black_pictures(tmp_path):
-    with black_camera() as address:
+    with network_camera(black_pictures()) as address:
         done = gazelab(
             "record", "--device", address, "--seconds", "1", "--session", "dark", "--data", tmp_path
         )
@@ -67,6 +67,21 @@ def test_a_camera_that_gives_black_pictures(tmp_path):
     assert len(session.gaze()) > 5
     assert not session.gaze()["valid"].any()
     assert np.isnan(session.gaze()["x_px"]).all()
+    assert states(session)[-1] == SourceState.LOST
+    assert session.header.closed
+
+
+def test_a_camera_that_stops_in_the_middle(tmp_path):
+    with network_camera(noisy_pictures(40)) as address:
+        done = gazelab(
+            "record", "--device", address, "--seconds", "4", "--session", "cut", "--data", tmp_path
+        )
+    sentence = done.refusal()
+    assert sentence.startswith(f"{address}: ")
+    assert "Check that it is plugged in" in sentence
+    session = Session.open(tmp_path / "sessions" / "cut")
+    assert str(session.path) in sentence
+    assert len(session.gaze()) > 5
     assert states(session)[-1] == SourceState.LOST
     assert session.header.closed
 
