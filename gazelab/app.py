@@ -15,7 +15,7 @@ from PyQt6.QtWidgets import QApplication
 
 from gazelab.config import Settings, find_data_root, load_settings
 from gazelab.core.errors import ConfigError, GazelabError
-from gazelab.sessions.names import check_participant
+from gazelab.core.participant import check_participant
 from gazelab.ui import theme
 from gazelab.ui.faults import FaultReporter
 from gazelab.ui.fonts import install_fallback

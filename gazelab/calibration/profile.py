@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import re
 import zipfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -25,12 +24,10 @@ from gazelab.calibration.result import CalibrationResult
 from gazelab.calibration.validation import Validation
 from gazelab.core.errors import CalibrationError, ConfigError
 from gazelab.core.geometry import Screen
+from gazelab.core.participant import check_participant
 
 SCHEMA_VERSION = 1
 JSON_NAME, NPZ_NAME = "profile.json", "mapping.npz"
-
-MAX_CODE = 32
-_CODE = re.compile(rf"[A-Za-z0-9]{{1,{MAX_CODE}}}")
 
 MM_TOLERANCE = 0.05
 """Relative difference of a screen's width above which it is another screen under the same name."""
@@ -96,7 +93,9 @@ class Profile:
         Raises
         ------
         CalibrationError
-            The calibration isn't valid, or the participant's code can't be used.
+            The calibration isn't valid.
+        ConfigError
+            The participant's code cannot be.
         """
         if not result.calibrated or result.mapping is None or result.validation is None:
             raise CalibrationError(
@@ -105,22 +104,6 @@ class Profile:
         stamp = (created or datetime.now(UTC)).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         code = check_participant(participant)
         return cls(code, screen, source, result.mapping, result.validation, stamp, result.to_mapping())
-
-
-def check_participant(code: str) -> str:
-    """Let through a code of 1 to 32 ASCII letters and digits, as text: "007" stays "007".
-
-    Raises
-    ------
-    CalibrationError
-        Anything else: it would break paths or turn into a number or a missing value somewhere.
-    """
-    if not _CODE.fullmatch(code):
-        raise CalibrationError(
-            f"{code!r} can't be a participant's code.",
-            todo=f"Use 1 to {MAX_CODE} letters and digits, no blanks, accents or signs.",
-        )
-    return code
 
 
 def save_profile(root: Path, profile: Profile) -> Path:
@@ -140,6 +123,8 @@ def save_profile(root: Path, profile: Profile) -> Path:
     ------
     CalibrationError
         The folder can't be written.
+    ConfigError
+        The participant's code cannot be.
     """
     code = check_participant(profile.participant)
     npz = _npz_bytes(profile.mapping.to_arrays())

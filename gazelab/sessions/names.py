@@ -1,4 +1,4 @@
-"""Session ids and participant codes: what may become a folder's name, and nothing else."""
+"""Session ids: what may become a folder's name, and nothing else."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from gazelab.core.errors import SessionError
+from gazelab.core.participant import DEVICE_NAMES
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}")
-_CODE = re.compile(r"[A-Za-z0-9]{1,32}")
-_DEVICES = {"con", "prn", "aux", "nul"} | {f"{port}{n}" for port in ("com", "lpt") for n in range(10)}
 
 
 def check_session_id(session_id: str) -> str:
@@ -22,27 +21,11 @@ def check_session_id(session_id: str) -> str:
         Anything but 1 to 80 of A-Z, a-z, 0-9, `_` and `-`, beginning with a letter or digit; or a name that
         Windows keeps for devices.
     """
-    if _ID.fullmatch(session_id) and session_id.lower() not in _DEVICES:
+    if _ID.fullmatch(session_id) and session_id.lower() not in DEVICE_NAMES:
         return session_id
     raise SessionError(
         f"{_short(session_id)} cannot name a session.",
         todo="Use 1 to 80 letters (A-Z, a-z), digits, _ and -, beginning with a letter or digit.",
-    )
-
-
-def check_participant(code: str) -> str:
-    """Give the participant's code back, as the text it is (007 stays 007).
-
-    Raises
-    ------
-    SessionError
-        Anything but 1 to 32 letters (A-Z, a-z) and digits; or a name that Windows keeps for devices.
-    """
-    if isinstance(code, str) and _CODE.fullmatch(code) and code.lower() not in _DEVICES:
-        return code
-    raise SessionError(
-        f"{_short(code)} cannot be a participant code.",
-        todo="Use 1 to 32 letters (A-Z, a-z) and digits, and not the person's name.",
     )
 
 

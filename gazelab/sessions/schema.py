@@ -13,10 +13,9 @@ from typing import Any, Protocol
 from gazelab import __version__
 from gazelab.core.errors import ConfigError, SessionError
 from gazelab.core.geometry import Screen
-from gazelab.sessions.names import check_participant
+from gazelab.core.participant import check_participant
 
 SCHEMA_VERSION = 1
-STREAMS = ("gaze", "features", "markers")
 _LIBRARIES = ("numpy", "scipy", "opencv-python", "mediapipe", "torch", "transformers", "pyqt6", "pylsl")
 
 
@@ -174,8 +173,10 @@ class SessionHeader:
 
         Raises
         ------
+        ConfigError
+            The participant's code cannot be.
         SessionError
-            The participant's code, or a value that JSON cannot hold.
+            A value that JSON cannot hold.
         """
         check_participant(self.participant)
         content = {"schema_version": self.schema_version, "session_id": self.session_id}

@@ -106,8 +106,10 @@ class SessionWriter:
 
         Raises
         ------
+        ConfigError
+            The participant's code cannot be.
         SessionError
-            A bad id or participant code, a session of this id exists, or the folder cannot be written.
+            A bad id, a session of this id exists, or the folder cannot be written.
         """
         path = session_path(Path(root), session_id)
         header.to_json()

@@ -22,10 +22,11 @@ from gazelab.config import Settings
 from gazelab.core.errors import CalibrationError, ConfigError, GazelabError
 from gazelab.core.gaze import SourceState
 from gazelab.core.geometry import Screen
+from gazelab.core.participant import check_participant
 from gazelab.pipeline.calibrate import binding_of, profile_facts
 from gazelab.pipeline.live import Acquisition
 from gazelab.pipeline.record import header_for
-from gazelab.sessions.names import check_participant, new_session_id
+from gazelab.sessions.names import new_session_id
 from gazelab.sessions.writer import SessionWriter
 from gazelab.sources.base import Clock, GazeSource
 from gazelab.sources.camera_gaze import CameraGaze
@@ -101,7 +102,7 @@ class Workspace(QObject):
 
         Raises
         ------
-        SessionError
+        ConfigError
             Not a code of letters and digits.
         """
         self._participant = check_participant(code) if code else ""

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gazelab
-from gazelab.core.errors import SessionError
+from gazelab.core.errors import ConfigError, SessionError
 from gazelab.core.gaze import SourceState, empty_features
 from gazelab.sessions.reader import Session
 from gazelab.sessions.writer import SessionWriter
@@ -252,7 +252,7 @@ def test_a_profile_with_a_link_in_it_is_refused(tmp_path, header):
 
 @pytest.mark.parametrize("code", ["A/B", "..", "CON", "", "a b", "ä1", "x" * 33, "a\n", "com1"])
 def test_R12_participant_codes_that_are_refused(tmp_path, header, code):
-    with pytest.raises(SessionError, match="participant code"):
+    with pytest.raises(ConfigError, match="participant code"):
         SessionWriter.create(tmp_path, "s1", replace(header, participant=code))
     assert list(tmp_path.iterdir()) == []
 
