@@ -65,6 +65,31 @@ class Reading:
     frame: Frame | None = None
 
 
+class OpenInWith:
+    """`with source:` opens it, and closes it at the end or where opening fails."""
+
+    def open(self) -> None:
+        """Start."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Stop; may be called twice."""
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        try:
+            self.open()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
 class FrameSource(Protocol):
     """Gives camera pictures, newest first in need: old ones are dropped, not queued."""
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gazelab.core.errors import CameraError
 from gazelab.core.gaze import Frame, SourceState, empty_gaze
 from gazelab.processing.features import FEATURE_VERSION, eyes_closed
-from gazelab.sources.base import Clock, FrameSource, Reading, SourceInfo
+from gazelab.sources.base import Clock, FrameSource, OpenInWith, Reading, SourceInfo
 from gazelab.sources.face import FaceReader
 from gazelab.sources.watchdog import FrameWatch
 
@@ -32,7 +30,7 @@ class Predicts(Protocol):
         """Give x_px, y_px, left_x_px, …, confidence and valid for features of shape (n,)."""
 
 
-class CameraGaze:
+class CameraGaze(OpenInWith):
     """A `GazeSource` made of frames, the face reader and, once calibrated, a mapping.
 
     While the lids of an eye are shut there is no gaze: the sample is NaN with `blink` set, although the
@@ -116,19 +114,6 @@ class CameraGaze:
             self.frames.close()
         finally:
             self.face.close()
-
-    def __enter__(self) -> Self:
-        try:
-            self.open()
-        except CameraError:
-            self.close()
-            raise
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _kept(self, frame: Frame) -> Frame | None:
         return frame if self._keep_frames else None

@@ -5,18 +5,16 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from types import TracebackType
-from typing import Self
 
 import numpy as np
 
 from gazelab.core.gaze import SourceState, empty_gaze
-from gazelab.sources.base import Clock, Reading, SourceInfo
+from gazelab.sources.base import Clock, OpenInWith, Reading, SourceInfo
 
 Position = Callable[[], tuple[float, float] | None]
 
 
-class Pointer:
+class Pointer(OpenInWith):
     """A `GazeSource` that reads a position as often as it is told to, without noise.
 
     Parameters
@@ -71,15 +69,6 @@ class Pointer:
     def close(self) -> None:
         """Stop; may be called twice."""
         self._state = SourceState.IDLE
-
-    def __enter__(self) -> Self:
-        self.open()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _sample(self, now: int) -> np.void:
         row: np.void = empty_gaze(1)[0]

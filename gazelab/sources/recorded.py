@@ -5,18 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gazelab.core.gaze import SourceState
 from gazelab.sessions.reader import Session
-from gazelab.sources.base import Clock, Reading, SourceInfo
+from gazelab.sources.base import Clock, OpenInWith, Reading, SourceInfo
 
 
-class Recorded:
+class Recorded(OpenInWith):
     """A `GazeSource` that plays a session.
 
     Samples come in the order of recording with every number as recorded; only the times are moved, all by the
@@ -93,15 +91,6 @@ class Recorded:
     def close(self) -> None:
         """Stop; may be called twice."""
         self._state = SourceState.IDLE
-
-    def __enter__(self) -> Self:
-        self.open()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _due_ns(self, k: int) -> int:
         return int(self._gaze["time_ns"][k]) + self._shift_ns

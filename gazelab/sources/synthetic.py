@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from types import TracebackType
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +15,7 @@ from numpy.typing import NDArray
 from gazelab.core.errors import ConfigError
 from gazelab.core.gaze import Frame, GazeArray, SourceState, empty_gaze
 from gazelab.core.geometry import Screen
-from gazelab.sources.base import Clock, SourceInfo
+from gazelab.sources.base import Clock, OpenInWith, SourceInfo
 from gazelab.sources.synthetic_face import SyntheticFace
 from gazelab.sources.synthetic_head import PIVOT_MM, HeadMotion, HeadPose
 from gazelab.sources.synthetic_script import GazeScript, random_blinks
@@ -29,7 +27,7 @@ CAMERA_ABOVE_MM = 10.0
 BLINK_CHUNK_NS = 60_000_000_000
 
 
-class SyntheticParticipant:
+class SyntheticParticipant(OpenInWith):
     """A `FrameSource` whose eyes follow a script.
 
     Each eye turns by the target's direction minus the head's turn; lids follow the eyes and blink.
@@ -155,15 +153,6 @@ class SyntheticParticipant:
     def close(self) -> None:
         """Stop; may be called twice. The truth stays."""
         self._state = SourceState.IDLE
-
-    def __enter__(self) -> Self:
-        self.open()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def events_truth(self) -> NDArray[np.void]:
         """Give the fixations and blinks up to the last frame given, EVENT_DTYPE."""

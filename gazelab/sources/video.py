@@ -7,14 +7,13 @@ import math
 import time
 from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from gazelab.core.errors import CameraError
 from gazelab.core.gaze import Frame, SourceState
-from gazelab.sources.base import Clock, SourceInfo
+from gazelab.sources.base import Clock, OpenInWith, SourceInfo
 
 log = logging.getLogger(__name__)
 
@@ -22,7 +21,7 @@ FALLBACK_STEP_NS = 33_333_333
 """Step after a stamp that doesn't grow, until good ones tell the file's own."""
 
 
-class VideoFile:
+class VideoFile(OpenInWith):
     """Frames of a file, each at its own presentation time.
 
     The frame rate written in a file is never used: it is a mean, a maximum or a time base. A rotation tag is
@@ -127,15 +126,6 @@ class VideoFile:
         if capture is not None:
             capture.release()
             self._state = SourceState.IDLE
-
-    def __enter__(self) -> Self:
-        self.open()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _take(self) -> Frame | None:
         frame, self._next = self._next, self._decode()

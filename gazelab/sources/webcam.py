@@ -8,14 +8,13 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from gazelab.core.errors import CameraError, Cancelled
 from gazelab.core.gaze import Frame, SourceState
-from gazelab.sources.base import Clock, SourceInfo
+from gazelab.sources.base import Clock, OpenInWith, SourceInfo
 from gazelab.sources.cameras import is_address, list_cameras, resolve, why_not
 from gazelab.sources.watchdog import SILENT_NS
 
@@ -46,7 +45,7 @@ def make_capture(device: int | str) -> Any:
     return cv2.VideoCapture(device, native.get(sys.platform, cv2.CAP_ANY))
 
 
-class Webcam:
+class Webcam(OpenInWith):
     """A `FrameSource` on a camera.
 
     Opening, settings and grabbing all happen in one daemon thread, since a driver may block any of them for
@@ -196,15 +195,6 @@ class Webcam:
         thread.join(STOP_DEADLINE_S)
         if thread.is_alive():
             log.warning("%s: the driver does not return; its thread is left behind", self._name)
-
-    def __enter__(self) -> Self:
-        self.open()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _run(self, stop: threading.Event) -> None:
         """Body of the thread: open, grab until lost, open again; the first opening must succeed."""
