@@ -38,6 +38,7 @@ class Replay:
         self.trials: list[Trial] = session.trials()
         self._online: dict[int, TrialFixations] = {}
         self._offline: dict[int, EventArray] = {}
+        self._rows: dict[tuple[int, int], GazeArray] = {}
 
     @classmethod
     def open(cls, path: Path | str) -> Replay:
@@ -72,10 +73,15 @@ class Replay:
             How much of the gaze trail to show.
         """
         online = self._online_of(trial)
-        emitted = np.asarray(online.emitted_ns, np.int64) <= time_ns
-        fixations = online.emitted()[emitted]
-        gaze = self.session.gaze()
-        return build_view(time_ns, gaze, fixations, trial.placement_at(time_ns), SourceState.ENDED, tail_ns)
+        n_emitted = int(np.searchsorted(np.asarray(online.emitted_ns, np.int64), time_ns, side="right"))
+        return build_view(
+            time_ns,
+            self._around(trial, tail_ns),
+            online.emitted()[:n_emitted],
+            trial.placement_at(time_ns),
+            SourceState.ENDED,
+            tail_ns,
+        )
 
     def online_fixations(self, trial: Trial) -> EventArray:
         """Give the fixations that the online detector gave live, shape (n,), EVENT_DTYPE, screen px."""
@@ -123,6 +129,15 @@ class Replay:
             online.close()
             self._online[trial.index] = online
         return self._online[trial.index]
+
+    def _around(self, trial: Trial, tail_ns: int) -> GazeArray:
+        """Cut what any view of the trial may show; so that a moment costs the same in a long session."""
+        key = (trial.index, tail_ns)
+        if key not in self._rows:
+            gaze = self.session.gaze()
+            times = gaze["time_ns"]
+            self._rows[key] = gaze[(times > trial.onset_ns - tail_ns) & (times <= trial.offset_ns)]
+        return self._rows[key]
 
     def _through(self, trial: Trial) -> GazeArray:
         """Cut the samples, in the order of recording, from the trial's first to the first beyond its end."""

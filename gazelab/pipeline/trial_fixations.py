@@ -27,7 +27,7 @@ class TrialFixations:
         self._offset_ns = offset_ns
         self._last_ns = onset_ns
         self._closed = False
-        self._events: list[EventArray] = []
+        self._events: EventArray = empty_events()
         self.emitted_ns: list[int] = []
 
     def end_at(self, offset_ns: int) -> None:
@@ -59,10 +59,10 @@ class TrialFixations:
 
     def emitted(self) -> EventArray:
         """Give the fixations so far, shape (n,), EVENT_DTYPE, in order."""
-        return np.concatenate(self._events) if self._events else empty_events()
+        return self._events
 
     def _keep(self, now_ns: int) -> None:
         given = self._detector.last_events
         if len(given):
-            self._events.append(given)
+            self._events = np.concatenate([self._events, given])
             self.emitted_ns += [now_ns] * len(given)

@@ -16,7 +16,7 @@ from PyQt6.QtGui import QColor, QImage, QPainter, QPaintEvent, QPixmap, QResizeE
 from PyQt6.QtWidgets import QWidget
 
 from gazelab.attention.maps import display_scale
-from gazelab.core.gaze import GazeView
+from gazelab.core.gaze import EventArray, GazeView
 from gazelab.core.geometry import PatchGrid, Placement
 from gazelab.core.picture import Picture
 from gazelab.ui import scanpath
@@ -94,7 +94,7 @@ class ChartCanvas(QWidget):
         self._heat_layer: QPixmap | None = None
         self._path_layer: QPixmap | None = None
         self._dot: QPixmap | None = None
-        self._path_key: tuple[object, ...] = ()
+        self._path_key: tuple[int, list[object]] = (0, [])
         self._cache_key: tuple[float, ...] = ()
 
     def sizeHint(self) -> QSize:
@@ -238,18 +238,22 @@ class ChartCanvas(QWidget):
         return self._heat_layer
 
     def _path(self, shown: Placement, dpr: float, unit: float) -> QPixmap:
+        """Give the scan path's layer; fixations that follow those on it are added, not all drawn anew."""
         fixations, placement = self._view.fixations, self._view.placement
-        key = (len(fixations), int(fixations["onset_ns"][0]), int(fixations["offset_ns"][-1]), placement)
-        if self._path_layer is None or key != self._path_key:
+        n_drawn, drawn = self._path_key
+        layer = self._path_layer
+        if layer is None or n_drawn > len(fixations) or drawn != _ends(fixations[:n_drawn], placement):
             layer = QPixmap(self.size() * dpr)
             layer.fill(Qt.GlobalColor.transparent)
+            n_drawn = 0
+        if n_drawn < len(fixations):
             x, y = self._to_widget(fixations["x_px"], fixations["y_px"], shown)
             durations = (fixations["offset_ns"] - fixations["onset_ns"]) / 1e9
             painter = QPainter(layer)
-            scanpath.draw_fixations(painter, x, y, durations, unit, self.font())
+            scanpath.draw_fixations(painter, x, y, durations, unit, self.font(), n_drawn)
             painter.end()
-            self._path_layer, self._path_key = layer, key
-        return self._path_layer
+        self._path_layer, self._path_key = layer, (len(fixations), _ends(fixations, placement))
+        return layer
 
     def _to_widget(
         self, x_px: NDArray[np.float32], y_px: NDArray[np.float32], shown: Placement
@@ -259,6 +263,13 @@ class ChartCanvas(QWidget):
             lost = np.full(len(x_px), np.nan)
             return lost, lost
         return shown.to_screen(*self._view.placement.to_picture(x_px, y_px))
+
+
+def _ends(fixations: EventArray, placement: Placement | None) -> list[object]:
+    """Tell one set of fixations from another: where it begins and ends, and on what it lies."""
+    if not len(fixations):
+        return [None, None, placement]
+    return [int(fixations["onset_ns"][0]), int(fixations["offset_ns"][-1]), placement]
 
 
 def _stretched(image: QImage, shown: Placement, smooth: bool) -> QPixmap:

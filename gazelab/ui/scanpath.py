@@ -30,9 +30,11 @@ def radius(duration_s: float) -> float:
 
 
 def draw_fixations(
-    painter: QPainter, x: Floats, y: Floats, durations_s: Floats, unit: float, font: QFont
+    painter: QPainter, x: Floats, y: Floats, durations_s: Floats, unit: float, font: QFont, first: int = 0
 ) -> None:
-    """Draw numbered circles joined in order.
+    """Draw numbered circles joined in order, from the `first` on.
+
+    A link starts at the rim of the circle that it leaves, so that one that is drawn later does not cross it.
 
     Parameters
     ----------
@@ -44,17 +46,24 @@ def draw_fixations(
         Device px per px of the sizes given here.
     font : QFont
         For the numbers.
+    first : int
+        Those before it are there already.
     """
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     seen = np.isfinite(x) & np.isfinite(y)
+    radii = np.array([radius(float(d)) * unit for d in durations_s])
     for width, colour in ((3.5, QColor(255, 255, 255, 190)), (1.6, _with_alpha(190))):
         painter.setPen(QPen(colour, width * unit, cap=Qt.PenCapStyle.RoundCap))
-        for k in range(1, len(x)):
-            if seen[k] and seen[k - 1]:
-                painter.drawLine(QPointF(x[k - 1], y[k - 1]), QPointF(x[k], y[k]))
-    for k in range(len(x)):
+        for k in range(max(first, 1), len(x)):
+            dx, dy = x[k] - x[k - 1], y[k] - y[k - 1]
+            length = float(np.hypot(dx, dy))
+            if length > radii[k - 1]:
+                rim = radii[k - 1] / length
+                start = QPointF(x[k - 1] + rim * dx, y[k - 1] + rim * dy)
+                painter.drawLine(start, QPointF(x[k], y[k]))
+    for k in range(first, len(x)):
         if seen[k]:
-            _draw_circle(painter, QPointF(x[k], y[k]), radius(float(durations_s[k])) * unit, k + 1, font)
+            _draw_circle(painter, QPointF(x[k], y[k]), float(radii[k]), k + 1, font)
 
 
 def draw_trail(painter: QPainter, x: Floats, y: Floats, ages_s: Floats, dot: QPixmap, unit: float) -> None:
