@@ -187,7 +187,13 @@ def installing(
         (venv / "bin").mkdir(parents=True)
         (venv / "bin" / "python").symlink_to(sys.executable)
         (venv / "pyvenv.cfg").write_text("home = x\n")
+
+        def run(command: list[object], **kw: object) -> subprocess.CompletedProcess[str]:
+            assert command[1:] == ["-c", "import pip"]
+            return subprocess.CompletedProcess([], 0)
+
         monkeypatch.setattr(launcher, "pip_install", pip)
+        monkeypatch.setattr(launcher.subprocess, "run", run)
         monkeypatch.setattr(launcher.platform, "system", lambda: "Linux")
         monkeypatch.setattr(launcher.shutil, "which", lambda name: "/usr/bin/nvidia-smi" if gpu else None)
         monkeypatch.delenv("GAZELAB_TORCH_INDEX", raising=False)
@@ -251,6 +257,22 @@ def test_what_an_interrupted_pip_left_half_done_is_removed(installing: Callable[
     (whole / "RECORD").write_text("x")
     launcher.install(venv, dev=False)
     assert [p.name for p in packages.iterdir()] == ["numpy-2.dist-info"]
+
+
+def test_an_environment_without_a_working_pip_is_made_anew(
+    installing: Callable[..., Install], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    launcher, venv, asked = installing()
+    ran: list[list[object]] = []
+
+    def run(command: list[object], **kw: object) -> subprocess.CompletedProcess[str]:
+        ran.append(command)
+        return subprocess.CompletedProcess([], int(command[1] == "-c"))
+
+    monkeypatch.setattr(launcher.subprocess, "run", run)
+    launcher.install(venv, dev=False)
+    assert ran[1] == [sys.executable, "-m", "venv", "--clear", venv]
+    assert len(asked) == 2
 
 
 def test_a_changed_lock_asks_for_another_install(
