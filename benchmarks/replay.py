@@ -3,9 +3,9 @@
 Run: python benchmarks/replay.py [--fixations 500] [--repeats 200]
 
 A made-up session of one long trial at 60 Hz is played to its end at 60 frames a second, when all its
-fixations are on the chart; the canvas paints each moment, heat map and all, into a 1280 x 720 image. Scrubbing
-back draws the scan path anew. The bare call is timed between the others, so that a busy machine slows all
-alike: trust the ratios.
+fixations are on the chart; the canvas paints each moment, heat map and all, into a 1280 x 720 image.
+Scrubbing back draws the scan path anew. The bare call is timed between the others, so that a busy machine
+slows all alike: trust the ratios.
 """
 
 from __future__ import annotations
