@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 from PyQt6.QtCore import pyqtSignal
-from PyQt6.QtWidgets import QComboBox, QHBoxLayout, QInputDialog, QVBoxLayout, QWidget
+from PyQt6.QtWidgets import QComboBox, QHBoxLayout, QInputDialog, QSizePolicy, QVBoxLayout, QWidget
 
 from gazelab.calibration.procedure import Advance, CalibrationProcedure
 from gazelab.calibration.result import CalibrationResult, CalibrationState
@@ -50,6 +50,7 @@ class CalibratePage(Page):
         self._advance.addItem(self.tr("Next when the gaze rests (or Space)"), Advance.AUTO)
         self._advance.addItem(self.tr("Next at the space bar only"), Advance.SPACE)
         self._saved = QComboBox()
+        self._saved.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self._saved.setAccessibleName(self.tr("Saved calibrations"))
         self._use_saved = button(
             self.tr("Use saved"),
@@ -237,7 +238,10 @@ class CalibratePage(Page):
         hint = self.tr("Full screen on the chosen monitor. Space: I am looking. Esc: stop.")
         how.body.addWidget(label(hint, "muted", wrap=True))
         how.body.addWidget(self._start)
-        how.body.addLayout(row(self._saved, self._use_saved))
+        saved = QHBoxLayout()
+        saved.addWidget(self._saved, 1)
+        saved.addWidget(self._use_saved)
+        how.body.addLayout(saved)
         left.addWidget(how)
         found = Card(self.tr("Result"))
         found.body.addWidget(self._state)

@@ -13,6 +13,8 @@ from gazelab.ui.colours import MODEL_MAP
 from gazelab.ui.parts import NoteLabel, button, label
 from gazelab.ui.token_strip import TokenStrip
 
+HEADING_PX = 26
+
 
 class PairView(QWidget):
     """Two canvases and a token strip; whoever owns it decides which map is shown.
@@ -41,6 +43,7 @@ class PairView(QWidget):
         # Its room is kept when it is empty: a chart that moves would move away from the gaze on it.
         self._way_in.setFixedHeight(20)
         self._stop = button(self.tr("Stop"), self.stop_asked.emit, self.tr("Stop the model"))
+        self._stop.setProperty("role", "small")
         self._stop.hide()
         sides = QHBoxLayout()
         sides.setSpacing(14)
@@ -50,12 +53,15 @@ class PairView(QWidget):
         ):
             side = QVBoxLayout()
             side.setSpacing(4)
-            head = QHBoxLayout()
+            heading = QWidget()
+            heading.setFixedHeight(HEADING_PX)
+            head = QHBoxLayout(heading)
+            head.setContentsMargins(0, 0, 0, 0)
             head.addWidget(title)
             head.addWidget(note, 1)
             if canvas is self.model:
                 head.addWidget(self._stop)
-            side.addLayout(head)
+            side.addWidget(heading)
             side.addWidget(canvas, 1)
             sides.addLayout(side, 1)
         outer = QVBoxLayout(self)

@@ -65,8 +65,9 @@ class ScreenForm(Card):
         self.body.addWidget(self._note)
         app = QGuiApplication.instance()
         if isinstance(app, QGuiApplication):
-            app.screenAdded.connect(lambda _screen: self.refresh())
-            app.screenRemoved.connect(lambda _screen: self._lost_one())
+            # Bound methods: Qt lets go of them when this widget dies.
+            app.screenAdded.connect(self.refresh)
+            app.screenRemoved.connect(self._lost_one)
         workspace.changed.connect(self._tell)
         self.refresh()
 

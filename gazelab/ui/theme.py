@@ -172,6 +172,7 @@ QPushButton:focus, QToolButton:focus { border: 2px solid $accent; padding: 5px 1
 QToolButton:focus { padding: 5px 8px; }
 QPushButton:checked, QToolButton:checked { background: $accent_soft; border-color: $accent; }
 QPushButton:disabled, QToolButton:disabled { color: $muted; background: $sunken; border-style: dashed; }
+QPushButton[role="small"] { padding: 1px 10px; min-height: 18px; }
 QPushButton[role="primary"] {
     background: $accent; color: $on_accent; border-color: $accent; font-weight: 600; padding: 8px 18px;
 }

@@ -160,6 +160,7 @@ class Tour(QObject):
         yield _after(READING_MS)
         page.ask()
         yield lambda: page.asking.trace is not None and not page.asking.running
+        yield _after(200)
         self._take(window, "explore")
 
     def _take(self, widget: QWidget, name: str) -> None:
