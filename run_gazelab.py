@@ -121,6 +121,13 @@ def pip_install(python: Path, *args: str) -> str:
     return ("\n".join(errors) or "pip failed.") if run.returncode else ""
 
 
+def check_room(venv: Path, download_mb: int) -> None:
+    """Stop if the wheels, and what they unpack to, will not fit."""
+    room_gb = (4 * download_mb + 1000) / 1000
+    if shutil.disk_usage(venv).free < room_gb * 1e9:
+        raise Stop(f"Too little room on the disk of {venv}: {room_gb:.0f} GB are needed.")
+
+
 def install(venv: Path, dev: bool) -> None:
     """Make the environment, or mend a broken or interrupted one, and put the locked packages into it."""
     name, python = platform.system(), python_in(venv)
@@ -130,9 +137,7 @@ def install(venv: Path, dev: bool) -> None:
     venv.mkdir(parents=True, exist_ok=True)
     if any(venv.iterdir()) and not (venv / "pyvenv.cfg").exists():
         raise Stop(f"{venv} is not empty and no Python environment. Name another folder in GAZELAB_VENV.")
-    room_mb = 4 * size + 1000  # the wheels, and what they unpack to
-    if shutil.disk_usage(venv).free < room_mb * 1e6:
-        raise Stop(f"Too little room on the disk of {venv}: {room_mb / 1000:.0f} GB are needed.")
+    check_room(venv, size)
     whole = (
         python.exists() and subprocess.run([python, "-c", "import pip"], capture_output=True).returncode == 0
     )
@@ -145,6 +150,7 @@ def install(venv: Path, dev: bool) -> None:
     index = os.environ.get("GAZELAB_TORCH_INDEX")
     if cpu and pip_install(python, "--no-deps", torch, *(["--index-url", index] if index else [])):
         say(f"No package index in use has torch's CPU build: its standard build it is, {CUDA_MB} MB in all.")
+        check_room(venv, CUDA_MB)
     errors = pip_install(python, *wanted(dev)[0])
     if errors:
         raise Stop(f"{errors}\nCheck network and disk and start again: it goes on where it stopped.")

@@ -305,6 +305,17 @@ def test_too_little_room_is_said_before_anything_is_fetched(
     assert asked == []
 
 
+def test_the_larger_build_needs_more_room(
+    installing: Callable[..., Install], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    launcher, venv, asked = installing(fails=lambda args: "--no-deps" in args)
+    usage = namedtuple("usage", "free")
+    monkeypatch.setattr(launcher.shutil, "disk_usage", lambda path: usage(6 * 10**9))
+    with pytest.raises(launcher.Stop, match="13 GB are needed"):
+        launcher.install(venv, dev=False)
+    assert len(asked) == 1
+
+
 @pytest.mark.skipif(os.name == "nt", reason="the stand-in environment is laid out as on Linux and macOS")
 def test_hands_over_words_folder_and_exit_code_from_a_path_with_spaces(
     launcher: ModuleType, tmp_path: Path
