@@ -14,10 +14,12 @@ import platformdirs
 
 from gazelab.core.errors import ConfigError
 from gazelab.core.geometry import DISTANCE_RANGE_MM, WIDTH_RANGE_MM
+from gazelab.sources.base import CameraAsk
 
 FILE_NAME = "gazelab.toml"
 MAX_BYTES = 1_000_000
 NAN = float("nan")
+SOURCE_NAMES = ("webcam", "video", "synthetic", "recorded", "pointer")
 
 
 def _setting(
@@ -45,12 +47,17 @@ class SourceSettings:
         Exposure-to-arrival lag of the camera, taken off each stamp.
     """
 
-    name: str = _setting("webcam")
+    name: str = _setting("webcam", one_of=SOURCE_NAMES)
     camera: str = _setting("")
     width_px: int = _setting(1280, low=160, high=7680)
     height_px: int = _setting(720, low=120, high=4320)
     rate_hz: float = _setting(30.0, low=1, high=2000)
     latency_ms: float = _setting(0.0, low=0, high=1000)
+
+    @property
+    def ask(self) -> CameraAsk:
+        """What to ask of a camera, as the sources take it."""
+        return CameraAsk((self.width_px, self.height_px), self.rate_hz, round(self.latency_ms * 1e6))
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +101,9 @@ class ModelSettings:
     ----------
     name : str
         "chartreader", a folder with a checkpoint, or a checkpoint's id.
-    max_tokens : int
-        Longest answer.
     """
 
     name: str = _setting("chartreader")
-    max_tokens: int = _setting(32, low=1, high=4096)
 
 
 @dataclass(frozen=True, slots=True)

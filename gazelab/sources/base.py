@@ -65,6 +65,29 @@ class Reading:
     frame: Frame | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class CameraAsk:
+    """What to ask of a camera, and what is known of it.
+
+    Attributes
+    ----------
+    frame_px : (int, int)
+        Size to ask for; an iris is twice as many pixels wide at 1280 x 720 as at 640 x 480.
+    rate_hz : float
+        To ask for; what arrives is measured.
+    latency_ns : int
+        Exposure-to-arrival lag, taken off each stamp once, here at the source; 36 to 128 ms in real cameras,
+        0 if not measured.
+    """
+
+    frame_px: tuple[int, int] = (1280, 720)
+    rate_hz: float = 30.0
+    latency_ns: int = 0
+
+
+DEFAULT_ASK = CameraAsk()
+
+
 class OpenInWith:
     """`with source:` opens it, and closes it at the end or where opening fails."""
 

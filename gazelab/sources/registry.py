@@ -11,7 +11,7 @@ import numpy as np
 
 from gazelab.core.errors import ConfigError
 from gazelab.core.geometry import Screen
-from gazelab.sources.base import Clock, FrameSource, GazeSource
+from gazelab.sources.base import DEFAULT_ASK, CameraAsk, Clock, FrameSource, GazeSource
 from gazelab.sources.camera_gaze import CameraGaze, Predicts
 from gazelab.sources.pointer import Position
 from gazelab.sources.synthetic_script import GazeScript, random_looks
@@ -28,6 +28,8 @@ class Wanted:
     ----------
     device : str
         A camera's number or name, a video file, or a session's folder.
+    ask : CameraAsk
+        Of a camera.
     screen : Screen or None
         What the synthetic participant looks at.
     position : callable or None
@@ -43,6 +45,7 @@ class Wanted:
     """
 
     device: str = ""
+    ask: CameraAsk = DEFAULT_ASK
     screen: Screen | None = None
     position: Position | None = None
     script: GazeScript | None = None
@@ -56,6 +59,7 @@ def open_source(
     name: str,
     *,
     device: str = "",
+    ask: CameraAsk = DEFAULT_ASK,
     screen: Screen | None = None,
     position: Position | None = None,
     script: GazeScript | None = None,
@@ -69,7 +73,7 @@ def open_source(
     Parameters
     ----------
     name : {"webcam", "video", "synthetic", "recorded", "pointer"}
-    device, screen, position, script, mapping, paced, seed, clock
+    device, ask, screen, position, script, mapping, paced, seed, clock
         As in `Wanted`.
 
     Raises
@@ -83,7 +87,7 @@ def open_source(
         near = difflib.get_close_matches(name, SOURCES, 1, 0.5)
         todo = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(SOURCES)}."
         raise ConfigError("there is no such source.", where=name, todo=todo)
-    wanted = Wanted(device, screen, position, script, mapping, paced, seed, clock)
+    wanted = Wanted(device, ask, screen, position, script, mapping, paced, seed, clock)
     return SOURCES[name](wanted)
 
 
@@ -91,7 +95,8 @@ def _webcam(wanted: Wanted) -> GazeSource:
     from gazelab.sources.webcam import Webcam
 
     device = wanted.device or "0"
-    return _with_face(Webcam(int(device) if device.isdigit() else device, clock=wanted.clock), wanted)
+    camera = Webcam(int(device) if device.isdigit() else device, ask=wanted.ask, clock=wanted.clock)
+    return _with_face(camera, wanted)
 
 
 def _video(wanted: Wanted) -> GazeSource:

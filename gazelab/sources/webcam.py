@@ -14,7 +14,7 @@ import numpy as np
 
 from gazelab.core.errors import CameraError, Cancelled
 from gazelab.core.gaze import Frame, SourceState
-from gazelab.sources.base import Clock, OpenInWith, SourceInfo
+from gazelab.sources.base import DEFAULT_ASK, CameraAsk, Clock, OpenInWith, SourceInfo
 from gazelab.sources.cameras import is_address, list_cameras, resolve, why_not
 from gazelab.sources.watchdog import SILENT_NS
 
@@ -57,12 +57,8 @@ class Webcam(OpenInWith):
     device : int or str
         OpenCV's number, a name (or part of one) from `list_cameras`, or the address of a stream ("http://…",
         "frames_%04d.png").
-    frame_px : (int, int)
-        Size to ask for. An iris is twice as many pixels wide at 1280 x 720 as at 640 x 480.
-    rate_hz : float
-        To ask for.
-    latency_ns : int
-        Exposure-to-arrival lag, taken off each stamp; 36 to 128 ms in real cameras, 0 if not measured.
+    ask : CameraAsk
+        Size and rate to ask for; the lag to take off each stamp.
     open_deadline_s : float
     make : callable
         Makes the capture; for tests.
@@ -74,15 +70,13 @@ class Webcam(OpenInWith):
         self,
         device: int | str = 0,
         *,
-        frame_px: tuple[int, int] = (1280, 720),
-        rate_hz: float = 30.0,
-        latency_ns: int = 0,
+        ask: CameraAsk = DEFAULT_ASK,
         open_deadline_s: float = OPEN_DEADLINE_S,
         make: MakeCapture = make_capture,
         clock: Clock = time.perf_counter_ns,
     ) -> None:
         self._device, self._name = resolve(device)
-        self._asked, self._asked_hz, self._latency_ns = frame_px, rate_hz, latency_ns
+        self._asked, self._asked_hz, self._latency_ns = ask.frame_px, ask.rate_hz, ask.latency_ns
         self._deadline_s, self._make, self._clock = open_deadline_s, make, clock
         self._news = threading.Condition()
         self._stop = threading.Event()

@@ -11,7 +11,7 @@ from PyQt6.QtGui import QCursor, QScreen
 
 from gazelab.core.errors import CameraError, ConfigError
 from gazelab.core.geometry import Screen
-from gazelab.sources.base import Clock, GazeSource
+from gazelab.sources.base import DEFAULT_ASK, CameraAsk, Clock, GazeSource
 from gazelab.sources.cameras import list_cameras
 from gazelab.sources.registry import open_source
 from gazelab.sources.synthetic_script import GazeScript
@@ -78,7 +78,12 @@ def cameras() -> list[tuple[str, str]]:
 
 
 def factory(
-    kind: SourceKind, device: str, screen: Screen, clock: Clock, pointer: PointerWatch
+    kind: SourceKind,
+    device: str,
+    screen: Screen,
+    clock: Clock,
+    pointer: PointerWatch,
+    ask: CameraAsk = DEFAULT_ASK,
 ) -> Callable[[], GazeSource]:
     """Give a function that makes the source; it is called in a thread of its own.
 
@@ -100,5 +105,12 @@ def factory(
         script = GazeScript(screen)
         script.look_at(screen.width_px / 2, screen.height_px / 2, clock())
     return lambda: open_source(
-        kind.value, device=device, screen=screen, position=pointer.place, script=script, seed=1, clock=clock
+        kind.value,
+        device=device,
+        ask=ask,
+        screen=screen,
+        position=pointer.place,
+        script=script,
+        seed=1,
+        clock=clock,
     )

@@ -72,7 +72,8 @@ class SourceForm(Card):
         if screen is None:
             return
         try:
-            make = factory(self.kind, self._device(), screen, self._work.clock, self._pointer)
+            ask = self._work.settings.source.ask
+            make = factory(self.kind, self._device(), screen, self._work.clock, self._pointer, ask)
             self._pointer.follow(self._work.monitor if self.kind is SourceKind.POINTER else None)
             self._job = self._work.open_source(make, self._failed)
         except GazelabError as fault:

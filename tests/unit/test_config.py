@@ -11,6 +11,8 @@ import gazelab
 from gazelab import config
 from gazelab.config import Settings, find_data_root, load_settings, parse_settings
 from gazelab.core.errors import ConfigError
+from gazelab.sources.base import CameraAsk
+from gazelab.sources.registry import SOURCES, open_source
 
 
 def test_without_a_file_the_defaults_hold(tmp_path):
@@ -35,6 +37,20 @@ def test_a_file_in_the_data_root_is_read(tmp_path):
         assert settings.view.smooth is False
 
 
+def test_R11_what_is_asked_of_a_camera_and_its_lag_reach_the_source():
+    text = "[source]\nwidth_px = 640\nheight_px = 480\nrate_hz = 60\nlatency_ms = 83.5"
+    ask = parse_settings(text).source.ask
+    assert ask == CameraAsk((640, 480), 60.0, 83_500_000)
+    opened = open_source("webcam", device="3", ask=ask)
+    assert opened.info.latency_ns == 83_500_000
+    assert dict(opened.info.detail)["asked_px"] == "640x480"
+    opened.close()
+
+
+def test_every_source_can_be_the_one_to_begin_with():
+    assert set(config.SOURCE_NAMES) == set(SOURCES)
+
+
 def test_B2_byte_order_mark_and_windows_line_ends(tmp_path):
     file = tmp_path / "gazelab.toml"
     file.write_bytes('\ufeff[screen]\r\nname = "Bürobildschirm"\r\n'.encode())
@@ -46,7 +62,7 @@ def test_B2_byte_order_mark_and_windows_line_ends(tmp_path):
     [
         ("[source]\nwidht_px = 1", "no setting source.widht_px", "Did you mean source.width_px?"),
         ("[sorce]\nname = 'x'", "no setting sorce", "Did you mean source?"),
-        ("[view]\nmax_tokens = 1", "no setting view.max_tokens", "Did you mean model.max_tokens?"),
+        ("[view]\ncamera = 'x'", "no setting view.camera", "Did you mean source.camera?"),
         ("points = 9", "no setting points", "Did you mean calibration.points?"),
         ("[view]\ndistnace_mm = 1", "no setting view.distnace_mm", "Did you mean screen.distance_mm?"),
         ("[qqqq]", "no setting qqqq", "There are the tables source, screen, calibration, model, view."),
@@ -56,6 +72,7 @@ def test_B2_byte_order_mark_and_windows_line_ends(tmp_path):
         ("[source]\nrate_hz = '30'", "source.rate_hz = '30': expected a number", "Mend"),
         ("[source]\nrate_hz = nan", "source.rate_hz = nan cannot be", "Use 1 to 2000"),
         ("[source]\nrate_hz = -1", "source.rate_hz = -1.0 cannot be", "Use 1 to 2000"),
+        ("[source]\nname = 'webcm'", "source.name = 'webcm' cannot be", "Use one of webcam, video"),
         ("[source]\ncamera = 0", "source.camera = 0: expected text", "Mend"),
         ("[view]\nsmooth = 1", "view.smooth = 1: expected true or false", "Mend"),
         ("[calibration]\npoints = 8", "calibration.points = 8 cannot be", "Use one of 5, 9, 13, 16"),

@@ -15,6 +15,7 @@ from gazelab.core.errors import CameraError, Cancelled
 from gazelab.core.gaze import SourceState
 from gazelab.core.opencv import cv2
 from gazelab.sources import webcam
+from gazelab.sources.base import CameraAsk
 from gazelab.sources.webcam import Webcam
 
 MS = 1_000_000
@@ -235,7 +236,7 @@ def test_the_drivers_stamp_is_used_only_where_it_is_on_our_clock(monkeypatch, po
     monkeypatch.setattr(webcam, "sys", SimpleNamespace(platform="linux"))
     fake = FakeCapture()
     fake.position_ms = position_ms
-    with opened(fake, clock=lambda: 10_000 * MS, latency_ns=7 * MS) as camera:
+    with opened(fake, clock=lambda: 10_000 * MS, ask=CameraAsk(latency_ns=7 * MS)) as camera:
         frame = camera.read()
     assert frame.time_ns == (expect_ms - 7) * MS
     assert frame.device_ns == expect_ms * MS
