@@ -52,9 +52,8 @@ class ChartChoice(QWidget):
             self.items = items
             self.loaded.emit()
 
-        self._work.io.submit(
-            self.tr("reading the charts"), lambda _job: load_charts(where), done, self._failed
-        )
+        work = self.tr("reading the charts")
+        self._work.io.submit(work, lambda _job: load_charts(where), done, self._failed, owner=self)
 
     def add(self, folder: Path) -> None:
         """Offer a folder and read it."""

@@ -73,10 +73,9 @@ class SetupPage(Page):
         """Show the newest reading; the timer calls it."""
         acquisition, source = self._work.acquisition, self._work.source
         if acquisition is None or source is None:
-            opening = self._work.io.busy
-            self.preview.set_message(
-                self.tr("Opening the source …") if opening else self.tr("No source is running.")
-            )
+            opening = self.source_form.opening
+            text = self.tr("Opening the source …") if opening else self.tr("No source is running.")
+            self.preview.set_message(text)
             self._say([])
             self._rate.setText("")
             return
@@ -99,7 +98,9 @@ class SetupPage(Page):
         self.preview.set_frame(latest.frame, source.landmarks_px, latest.features)
         distance = float(latest.sample["distance_mm"])
         self.screen_form.offer_distance(distance)
-        if source.state is SourceState.LOST:
+        if acquisition.state in (SourceState.ENDED, SourceState.ERROR):
+            self._say([(self.tr("The source has ended; start it again."), "bad")])
+        elif source.state is SourceState.LOST:
             self._say([(source.reason or self.tr("The camera gives no new pictures."), "bad")])
         else:
             self._say([(h.text, h.role) for h in hints(latest.frame, latest.features, distance)])

@@ -56,6 +56,11 @@ class SourceForm(Card):
         """The kind chosen."""
         return SourceKind(self._kind.currentData())
 
+    @property
+    def opening(self) -> bool:
+        """Whether a source is being opened."""
+        return self._job is not None and not self._job.finished and not self._job.cancelled
+
     def choose(self, kind: SourceKind, device: str = "") -> None:
         """Choose a kind and a file or camera."""
         self._kind.setCurrentIndex(self._kind.findData(kind))
@@ -97,7 +102,8 @@ class SourceForm(Card):
             if not found:
                 self._say(self.tr("No camera was found. Plug one in and look again."), "warn")
 
-        self._work.io.submit(self.tr("looking for cameras"), lambda _job: cameras(), done, self._failed)
+        work = self.tr("looking for cameras")
+        self._work.io.submit(work, lambda _job: cameras(), done, self._failed, owner=self)
 
     def _device(self) -> str:
         if self.kind is SourceKind.WEBCAM:
@@ -131,7 +137,7 @@ class SourceForm(Card):
         self._refresh()
 
     def _refresh(self) -> None:
-        opening = self._job is not None and not self._job.finished and not self._job.cancelled
+        opening = self.opening
         running = self._work.acquisition is not None
         source = self._work.source
         if source is not None and source.info.name == SourceKind.POINTER:

@@ -92,6 +92,7 @@ class Worker:
         done: Callable[[T], None],
         failed: Callable[[GazelabError], None],
         report: Callable[[object], None] | None = None,
+        owner: QObject | None = None,
     ) -> Job:
         """Queue work; exactly one of `done` and `failed` is called later, unless it was cancelled.
 
@@ -103,6 +104,8 @@ class Worker:
             Runs in the thread.
         done, failed, report : callable
             Run on the thread that called `submit`, from its event loop.
+        owner : QObject, optional
+            Whoever waits for the outcome: when it dies, the job is cancelled.
         """
         job = Job(name)
         self._alive = [j for j in self._alive if not j.finished]
@@ -113,6 +116,8 @@ class Worker:
             if not job.cancelled:
                 outcome()
 
+        if owner is not None:
+            owner.destroyed.connect(job.cancel)
         job._done.connect(lambda value: settle(lambda: done(value)))
         job._failed.connect(lambda fault: settle(lambda: failed(fault)))
         if report is not None:
