@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,9 @@ from safetensors.torch import save
 from gazelab.attention.chartreader.training.loop import CHECKPOINT, CURVE
 
 
-def export_weights(run_dir: Path, weights: Path, held_out: dict[str, Any] | None = None) -> None:
+def export_weights(
+    run_dir: Path, weights: Path, held_out: dict[str, Any] | None = None, history: Sequence[str] = ()
+) -> None:
     """Write a training run's last checkpoint as `weights` (.safetensors) and the JSON of the same name.
 
     Parameters
@@ -23,6 +26,8 @@ def export_weights(run_dir: Path, weights: Path, held_out: dict[str, Any] | None
         The file to write.
     held_out
         Scores on charts never trained on, written as they are.
+    history
+        What was changed while the run went on: whoever repeats it must know.
     """
     state = torch.load(run_dir / CHECKPOINT, weights_only=True)
     described = json.loads((run_dir / "training.json").read_text(encoding="utf-8"))
@@ -37,6 +42,7 @@ def export_weights(run_dir: Path, weights: Path, held_out: dict[str, Any] | None
         "steps": state["step"],
         "trained_s": round(state["elapsed_s"], 1),
         "parameters": sum(value.numel() for value in state["network"].values()),
+        "history": list(history),
         "held_out": held_out or {},
         "curve": curve,
     }

@@ -18,7 +18,7 @@ def weights(squares: ChartSource, tiny: dict[str, Any], tmp_path: Path) -> Path:
     config = TrainingConfig(minutes=10, charts=2, questions=2, held_out_charts=2)
     train(tmp_path / "run", squares, config, sizes=tiny, max_steps=2)
     path = tmp_path / "reader.safetensors"
-    export_weights(tmp_path / "run", path, {"all": 0.5})
+    export_weights(tmp_path / "run", path, {"all": 0.5}, ["nothing was changed"])
     return path
 
 
@@ -27,6 +27,7 @@ def test_weights_go_out_and_come_back_with_their_facts(weights: Path) -> None:
     assert reader.facts["held_out"] == {"all": 0.5}
     assert reader.facts["training"]["seed"] == 0
     assert reader.facts["steps"] == 2
+    assert reader.facts["history"] == ["nothing was changed"]
     assert len(reader.revision) == 64
 
 
