@@ -11,10 +11,10 @@ from PyQt6.QtCore import QLocale
 from PyQt6.QtGui import QGuiApplication
 from PyQt6.QtWidgets import QComboBox, QDoubleSpinBox, QGridLayout, QWidget
 
-from gazelab.core.errors import ConfigError
+from gazelab.core.errors import ConfigError, GazelabError
 from gazelab.core.geometry import DISTANCE_RANGE_MM, WIDTH_RANGE_MM
 from gazelab.ui.card_dialog import CardDialog
-from gazelab.ui.monitors import Numeral, describe, identify, monitors
+from gazelab.ui.monitors import Numeral, describe, find_monitor, identify, monitors
 from gazelab.ui.parts import Card, button, label, row, set_role
 from gazelab.ui.workspace import Workspace
 
@@ -98,13 +98,16 @@ class ScreenForm(Card):
             self._tell()
 
     def _choose(self, index: int) -> None:
-        name = self._monitors.itemData(index)
-        self._work.set_monitor(next((m for m in monitors() if m.name() == name), None))
+        try:
+            self._work.set_monitor(find_monitor(self._monitors.itemData(index)))
+        except GazelabError as fault:
+            self.refresh()
+            self._fault(fault)
 
     def _lost_one(self) -> None:
         names = [m.name() for m in monitors()]
         if self._work.monitor is None or self._work.monitor.name() not in names:
-            self._work.set_monitor(QGuiApplication.primaryScreen())
+            self._work.lose_monitor()
         self.refresh()
 
     def _set_size(self) -> None:
@@ -163,7 +166,7 @@ class ScreenForm(Card):
             )
             set_role(self._note, "warn")
 
-    def _fault(self, fault: ConfigError) -> None:
+    def _fault(self, fault: GazelabError) -> None:
         self._note.setText(str(fault))
         set_role(self._note, "bad")
 

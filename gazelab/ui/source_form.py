@@ -79,8 +79,8 @@ class SourceForm(Card):
         try:
             ask = self._work.settings.source.ask
             make = factory(self.kind, self._device(), screen, self._work.clock, self._pointer, ask)
-            self._pointer.follow(self._work.monitor if self.kind is SourceKind.POINTER else None)
             self._job = self._work.open_source(make, self._failed)
+            self._pointer.follow(self._work.monitor if self.kind is SourceKind.POINTER else None)
         except GazelabError as fault:
             self._failed(fault)
             return
@@ -111,6 +111,11 @@ class SourceForm(Card):
         return self._file.text().strip()
 
     def _stop_now(self) -> None:
+        try:
+            self._work.check_idle()
+        except GazelabError as fault:
+            self._failed(fault)
+            return
         if self._job is not None:
             self._job.cancel()
         self._pointer.follow(None)

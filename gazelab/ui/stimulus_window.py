@@ -83,6 +83,7 @@ class StimulusWindow(QWidget):
         self._monitor = monitor
         self._clock = clock
         self._note = ""
+        self._step = 0
         self._armed = False
         self._key_down = False
         self._focused = True
@@ -195,7 +196,8 @@ class StimulusWindow(QWidget):
             painter.drawText(self.rect().adjusted(40, 40, -40, -40), flags, self._words())
         if not self._armed:
             # Runs once the pixels above have gone to the window system: the nearest we get to the swap.
-            QTimer.singleShot(0, self._now_on_screen)
+            step = self._step
+            QTimer.singleShot(0, lambda: self._now_on_screen(step))
 
     def closeEvent(self, a0: QCloseEvent | None) -> None:
         """Stop the study when the window is closed from outside."""
@@ -217,6 +219,7 @@ class StimulusWindow(QWidget):
         if self.phase is Phase.OVER:
             return
         self.phase = phase
+        self._step += 1
         self._armed = False
         self._answer.clear()
         self._answer.setVisible(phase is Phase.READING)
@@ -245,8 +248,9 @@ class StimulusWindow(QWidget):
             return
         self._finish("")
 
-    def _now_on_screen(self) -> None:
-        if self._armed or self.phase is Phase.OVER:
+    def _now_on_screen(self, step: int) -> None:
+        """Take note that a step is on; an earlier one's paint event does not count for a later one."""
+        if self._armed or step != self._step or self.phase is Phase.OVER:
             return
         self._armed = True
         placement = self.placement

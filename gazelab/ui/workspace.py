@@ -19,7 +19,7 @@ from gazelab.calibration.gate import CalibrationGate
 from gazelab.calibration.profile import Profile, check_fits, list_profiles, load_profile, save_profile
 from gazelab.calibration.result import CalibrationResult
 from gazelab.config import Settings
-from gazelab.core.errors import CalibrationError, ConfigError, GazelabError
+from gazelab.core.errors import CalibrationError, ConfigError, GazelabError, SessionError
 from gazelab.core.gaze import SourceState
 from gazelab.core.geometry import Screen
 from gazelab.core.participant import check_participant
@@ -102,9 +102,11 @@ class Workspace(QObject):
 
         Raises
         ------
-        ConfigError
-            Not a code of letters and digits.
+        GazelabError
+            Not a code of letters and digits, or a recording is running.
         """
+        if code != self._participant:
+            self.check_idle()
         self._participant = check_participant(code) if code else ""
         self._drop_misfit()
 
@@ -114,8 +116,20 @@ class Workspace(QObject):
         return self._monitor
 
     def set_monitor(self, monitor: QScreen | None) -> None:
-        """Choose the monitor."""
+        """Choose the monitor.
+
+        Raises
+        ------
+        SessionError
+            A recording is running.
+        """
+        self.check_idle()
         self._monitor = monitor
+        self._screen_changed()
+
+    def lose_monitor(self) -> None:
+        """Fall back to the primary monitor: the chosen one was unplugged."""
+        self._monitor = QGuiApplication.primaryScreen()
         self._screen_changed()
 
     @property
@@ -158,7 +172,14 @@ class Workspace(QObject):
     # Source
 
     def open_source(self, make: Callable[[], GazeSource], failed: Callable[[GazelabError], None]) -> Job:
-        """Open a source in the background; the one before is closed first."""
+        """Open a source in the background; the one before is closed first.
+
+        Raises
+        ------
+        GazelabError
+            There is no monitor, or a recording is running.
+        """
+        self.check_idle()
         screen = self.screen
         if screen is None:
             raise ConfigError("there is no monitor.", todo="Connect one.")
@@ -274,6 +295,17 @@ class Workspace(QObject):
         return ""
 
     # Recording
+
+    def check_idle(self) -> None:
+        """Refuse what would spoil a recording.
+
+        Raises
+        ------
+        SessionError
+            One is running.
+        """
+        if self.writer is not None:
+            raise SessionError("a recording is running.", todo="Stop it first.")
 
     def start_session(self, label: str, *, for_dataset: bool) -> SessionWriter:
         """Create a session and let the source write into it.

@@ -63,6 +63,22 @@ def test_a_session_that_cannot_be_created_is_a_sentence(workspace, run_source):
     assert workspace.writer is None
 
 
+def test_nothing_is_changed_under_a_running_recording(workspace, run_source):
+    run_source()
+    workspace.set_participant("P01")
+    workspace.start_session("reading", for_dataset=True)
+    for spoil in (
+        lambda: workspace.set_participant("P02"),
+        lambda: workspace.set_monitor(workspace.monitor),
+        lambda: workspace.open_source(lambda: None, pytest.fail),
+    ):
+        with pytest.raises(SessionError, match="recording is running"):
+            spoil()
+    workspace.set_participant("P01")
+    workspace.end_session()
+    workspace.set_participant("P02")
+
+
 def test_the_synthetic_participant_needs_millimetres(workspace):
     from dataclasses import replace
 
