@@ -59,6 +59,7 @@ def test_the_model_answers_and_the_scores_have_baselines(demo):
     assert len(answers) == N_CHARTS
     assert all(model.strip("'\"") for _, _, model, _ in answers)
     assert all(gold == given for gold, given, _, _ in answers)
+    assert sum(verdict == "right" for *_, verdict in answers) >= N_CHARTS / 2
     for row in ("model", "centre prior", "uniform", "chance, middle 95 %"):
         assert len(re.findall(rf"^ +{row}  ", demo.run.out, re.M)) == N_CHARTS
     uniform = re.findall(r"^ +uniform +([-\d.]+) +([-\d.]+) ", demo.run.out, re.M)

@@ -15,9 +15,11 @@ import pytest
 from numpy.typing import NDArray
 from PIL import ImageGrab, features
 
+from gazelab.attention.trace_store import load_trace
 from gazelab.charts.shipped import load_charts
 from gazelab.sessions.reader import Session
 
+from .conftest import Demo
 from .desktop import Desktop, desktop
 from .pictures import face_video
 from .program import Finished, ended, running, wait_for
@@ -126,6 +128,36 @@ def test_the_window_can_be_closed_while_a_face_is_followed(screen, tmp_path):
         window_of(screen, process)
         maps = Path(f"/proc/{process.pid}/maps")
         wait_for(lambda: "mediapipe" in maps.read_text(), process)
+        done = close(screen, process)
+    assert done.worked() == ""
+    assert done.said == []
+
+
+@pytest.fixture
+def fresh(demo: Demo, tmp_path: Path) -> Path:
+    """The demo's session without its results."""
+    path = Path(shutil.copytree(demo.session, tmp_path / "sessions" / "again"))
+    shutil.rmtree(path / "derived")
+    return path
+
+
+def test_a_session_is_opened_on_replay_and_its_charts_are_asked_again(screen, fresh, tmp_path):
+    with running("replay", fresh, "--data", tmp_path, environment=screen.environment) as process:
+        window_of(screen, process)
+        wait_for(lambda: bool(list(fresh.glob("derived/*.npz"))), process)
+        screen.press("space", "Right", "Right", "space")
+        done = close(screen, process)
+    assert done.worked() == ""
+    assert done.said == []
+    trace = load_trace(next(fresh.glob("derived/*.npz")))
+    first = Session.open(fresh).trials()[0]
+    assert trace.picture_sha256 == first.picture_sha256
+    assert trace.prompt == first.question
+
+
+def test_U7_the_window_can_be_closed_while_a_model_is_being_opened(screen, fresh, tmp_path):
+    with running("replay", fresh, "--data", tmp_path, environment=screen.environment) as process:
+        window_of(screen, process)
         done = close(screen, process)
     assert done.worked() == ""
     assert done.said == []
