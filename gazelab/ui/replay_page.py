@@ -20,6 +20,7 @@ from gazelab.pipeline.replay import Replay
 from gazelab.sessions.trials import Trial
 from gazelab.ui.asking import Stoppable
 from gazelab.ui.canvas import Heat
+from gazelab.ui.gaze_plot import GazePlot
 from gazelab.ui.map_controls import MapControls
 from gazelab.ui.model_choice import ModelChoice
 from gazelab.ui.pair_view import PairView
@@ -63,6 +64,8 @@ class ReplayPage(Page):
         self.pair.stop_asked.connect(self._stop_model)
         self.transport = Transport()
         self.transport.moved.connect(self._show_moment)
+        self.plot = GazePlot()
+        self.plot.moved.connect(self._go_to)
         self.model_choice = ModelChoice(workspace.settings.model.name)
         self.model_choice.changed.connect(lambda _name: self._ask_model())
         self.controls = MapControls()
@@ -90,7 +93,9 @@ class ReplayPage(Page):
 
     def seek(self, share: float) -> None:
         """Go to a share of the trial, 0..1."""
-        now_ns = round(share * self.transport.timeline.duration_ns)
+        self._go_to(round(share * self.transport.timeline.duration_ns))
+
+    def _go_to(self, now_ns: int) -> None:
         self.transport.timeline.set_now(now_ns)
         self.transport.rewound()
         self._show_moment(now_ns)
@@ -155,8 +160,10 @@ class ReplayPage(Page):
         events = replay.online_fixations(trial).copy()
         for name in ("onset_ns", "offset_ns"):
             events[name] -= trial.onset_ns
-        gaps = gaps_of(replay.samples(trial), trial)
-        self.transport.timeline.set_trial(trial.offset_ns - trial.onset_ns, events, gaps)
+        samples = replay.samples(trial)
+        duration_ns = trial.offset_ns - trial.onset_ns
+        self.transport.timeline.set_trial(duration_ns, events, gaps_of(samples, trial))
+        self.plot.set_trial(samples, events, trial.onset_ns, duration_ns, replay.screen)
         self.transport.rewound()
         self._show_heat()
         self._show_moment(0)
@@ -168,6 +175,7 @@ class ReplayPage(Page):
             return
         view = replay.view_at(trial, trial.onset_ns + since_ns)
         self.pair.person.set_view(view)
+        self.plot.set_now(since_ns)
         if np.isfinite(view.rate_hz):
             text = self.tr("{rate:.0f} Hz, {loss:.0%} lost").format(rate=view.rate_hz, loss=view.data_loss)
             self.pair.set_person_note(text)
@@ -252,6 +260,7 @@ class ReplayPage(Page):
         self.controls.set_trace(None)
         empty: NDArray[np.int64] = np.zeros((0, 2), np.int64)
         self.transport.timeline.set_trial(0, self.pair.person.view.fixations[:0], empty)
+        self.plot.show_nothing()
         self.transport.rewound()
 
     def _lay_out(self) -> None:
@@ -267,6 +276,7 @@ class ReplayPage(Page):
         left.setSpacing(8)
         left.addLayout(line)
         left.addWidget(self.pair, 1)
+        left.addWidget(self.plot)
         left.addWidget(self.transport)
         maps = Card(self.tr("Attention map"))
         maps.body.addWidget(self.model_choice)

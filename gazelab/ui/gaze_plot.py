@@ -1,0 +1,156 @@
+"""Gaze over time: the two axes as traces with their gaps, the fixations behind them, and the moment shown."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyqtgraph as pg
+from numpy.typing import NDArray
+from PyQt6.QtCore import Qt, pyqtSignal
+from PyQt6.QtGui import QColor
+from PyQt6.QtWidgets import QSizePolicy, QWidget
+
+from gazelab.core.gaze import EventArray, GazeArray
+from gazelab.core.geometry import Screen
+from gazelab.ui import theme
+
+X_RGB, Y_RGB = (0, 114, 178), (213, 94, 0)
+"""Okabe and Ito's blue and vermilion: apart for every kind of colour vision."""
+HEIGHT_PX = 118
+
+
+class GazePlot(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
+    """One trial's gaze against time, raw as recorded.
+
+    Signals
+    -------
+    moved : int
+        ns since the trial's onset, when the user clicked into the plot.
+    """
+
+    moved = pyqtSignal(object)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        tokens = theme.current()
+        super().__init__(parent, background=tokens.surface, axisItems={"bottom": _Seconds("bottom")})
+        self.setAccessibleName(self.tr("Gaze over time"))
+        self.setToolTip(self.tr("Raw gaze over time, gaps where it was lost. Click to go to a moment."))
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setFixedHeight(HEIGHT_PX)
+        self.setMenuEnabled(False)
+        self.hideButtons()
+        self.setMouseEnabled(x=False, y=False)
+        item = self.getPlotItem()
+        for side in ("left", "bottom"):
+            axis = item.getAxis(side)
+            axis.setPen(QColor(tokens.border))
+            axis.setTextPen(QColor(tokens.muted))
+        item.getAxis("left").setWidth(56)
+        legend = item.addLegend(offset=(-4, 2), labelTextColor=QColor(tokens.text), horSpacing=12, colCount=2)
+        legend.setBrush(_with_alpha(tokens.surface, 200))
+        self._x = item.plot(name=self.tr("across"), pen=pg.mkPen(X_RGB, width=1), connect="finite")
+        self._y = item.plot(name=self.tr("up"), pen=pg.mkPen(Y_RGB, width=1), connect="finite")
+        self._now = pg.InfiniteLine(0, pen=pg.mkPen(tokens.text, width=1))
+        item.addItem(self._now)
+        self._spans: list[pg.LinearRegionItem] = []
+        self._duration_s = 0.0
+        self.scene().sigMouseClicked.connect(self._clicked)
+
+    def set_trial(
+        self, samples: GazeArray, fixations: EventArray, onset_ns: int, duration_ns: int, screen: Screen
+    ) -> None:
+        """Show another trial.
+
+        Parameters
+        ----------
+        samples : numpy.ndarray, GAZE_DTYPE
+            As recorded; lost ones leave a gap.
+        fixations : numpy.ndarray, EVENT_DTYPE
+            With times since the trial's onset; shaded.
+        onset_ns, duration_ns : int
+        screen : Screen
+            With its size known the axes are degrees, up positive; else px, turned so that up is up.
+        """
+        times_s = (samples["time_ns"] - onset_ns) / 1e9
+        x, y = gaze_axes(samples, screen)
+        self._x.setData(times_s, x)
+        self._y.setData(times_s, y)
+        item = self.getPlotItem()
+        item.setLabel("left", self.tr("deg") if screen.has_degrees else self.tr("px"))
+        self._drop_spans()
+        tokens = theme.current()
+        brush = pg.mkBrush(_with_alpha(tokens.accent, 38))
+        self._spans = [
+            pg.LinearRegionItem(
+                (int(e["onset_ns"]) / 1e9, int(e["offset_ns"]) / 1e9),
+                movable=False,
+                brush=brush,
+                pen=pg.mkPen(None),
+            )
+            for e in fixations
+        ]
+        for span in self._spans:
+            span.setZValue(-10)
+            item.addItem(span)
+        self._duration_s = duration_ns / 1e9
+        item.setXRange(0, max(self._duration_s, 1e-3), padding=0.01)
+        item.enableAutoRange(axis="y")
+        self.set_now(0)
+
+    def show_nothing(self) -> None:
+        """Show no trial."""
+        self._drop_spans()
+        for trace in (self._x, self._y):
+            trace.setData([], [])
+        self._duration_s = 0.0
+        self.set_now(0)
+
+    def set_now(self, now_ns: int) -> None:
+        """Move the line of the moment shown; ns since the trial's onset."""
+        self._now.setValue(now_ns / 1e9)
+
+    @property
+    def now_s(self) -> float:
+        """Where the line stands."""
+        return float(self._now.value())
+
+    def _drop_spans(self) -> None:
+        for span in self._spans:
+            self.getPlotItem().removeItem(span)
+        self._spans = []
+
+    def _clicked(self, event: pg.GraphicsScene.mouseEvents.MouseClickEvent) -> None:
+        if event.button() != Qt.MouseButton.LeftButton or not self._duration_s:
+            return
+        at_s = self.getPlotItem().vb.mapSceneToView(event.scenePos()).x()
+        self.moved.emit(round(min(max(at_s, 0.0), self._duration_s) * 1e9))
+
+
+class _Seconds(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
+    """An axis whose ticks carry their unit, so that it needs no line for a label."""
+
+    def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
+        """Give the text of each tick."""
+        return [f"{value * scale:g} s" for value in values]
+
+
+def gaze_axes(samples: GazeArray, screen: Screen) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Give x (+ right) and y (+ up) from the screen's centre, NaN where gaze was lost.
+
+    Returns
+    -------
+    x, y : numpy.ndarray, shape (n,)
+        Degrees, or px where the screen's size is unknown.
+    """
+    lost = ~samples["valid"]
+    if screen.has_degrees:
+        x, y = screen.to_deg(samples["x_px"], samples["y_px"])
+    else:
+        x = samples["x_px"].astype(float) - screen.width_px / 2
+        y = screen.height_px / 2 - samples["y_px"].astype(float)
+    return np.where(lost, np.nan, x), np.where(lost, np.nan, y)
+
+
+def _with_alpha(colour: str, alpha: int) -> QColor:
+    out = QColor(colour)
+    out.setAlpha(alpha)
+    return out
