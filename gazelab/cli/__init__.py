@@ -99,7 +99,7 @@ def demo(
     """
     from gazelab.pipeline.demo import demo_table, run_demo
 
-    root_folder = data if data is not None else out
+    root_folder = data_root(data if data is not None else out)
     result = run_demo(out, root_folder, seed, lambda text: typer.echo(text, err=True))
     typer.echo(json.dumps(result.to_json(), allow_nan=False) if as_json else demo_table(result))
     if window and not as_json and has_screen():

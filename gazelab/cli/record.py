@@ -161,7 +161,7 @@ def _record_without_window(
         f"{done.n_samples} samples in {done.seconds:.1f} s, {done.n_valid} with gaze;"
         f" at the end the source was {done.final_state.value}"
     )
-    if loaded is None:
+    if loaded is None and not done.n_valid:
         typer.echo("No profile was given, so there is no gaze yet: the features are kept for a calibration.")
     typer.echo(f"Session: {done.path}")
 

@@ -75,12 +75,15 @@ def compare(
     Example: gazelab compare reading1 reading2 --model ./SmolVLM-256M --layers 10,11
     """
     from gazelab.attention.base import open_model
+    from gazelab.core.errors import SessionError
     from gazelab.pipeline.compare import SkippedTrial, compare_sessions
     from gazelab.pipeline.report import score_table, table_text
 
     choice = map_choice(method, layers, heads, sinks)
     folders = [session_folder(s, data) for s in sessions]
+    n_compared = 0
     for path, result in compare_sessions(folders, open_model(model), choice, _say):
+        n_compared += not isinstance(result, SkippedTrial)
         if as_json:
             row = {"session": path.name, **result.to_json()}
             typer.echo(json.dumps(row, allow_nan=False))
@@ -92,6 +95,12 @@ def compare(
                 f"gold {result.trial.answer}; person {result.trial.given}; model {result.trace.answer}"
             )
             typer.echo(table_text(score_table(result.agreement)))
+    if not n_compared:
+        raise SessionError(
+            "no trial could be compared.",
+            where=", ".join(sessions),
+            todo="Each one's reason is told with it; a recording without charts has no trials.",
+        )
 
 
 def attend(

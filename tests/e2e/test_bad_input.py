@@ -248,6 +248,22 @@ def test_a_session_whose_header_is_broken(tmp_path, verb):
     assert sentence.endswith("Restore it from a copy; the samples beside it are untouched.")
 
 
+def test_a_session_without_charts_cannot_be_compared(tmp_path, video):
+    gazelab(
+        *("record", "--source", "video", "--device", video, "--seconds", "1", "--session", "v"),
+        *("--data", tmp_path),
+    ).worked()
+    done = gazelab("compare", "v", "--json", "--data", tmp_path)
+    assert done.refusal().startswith("v: no trial could be compared. ")
+    assert done.out == ""
+
+
+def test_a_demo_into_a_file(tmp_path):
+    (tmp_path / "out").write_text("")
+    done = gazelab("demo", "--out", tmp_path / "out", "--no-window")
+    assert done.refusal() == f"{tmp_path / 'out'}: the data folder is a file. Give a folder to --data."
+
+
 def test_a_session_id_that_is_taken(tmp_path, video):
     arguments = ("record", "--source", "video", "--device", video, "--seconds", "1", "--session", "v")
     gazelab(*arguments, "--data", tmp_path).worked()
