@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -146,7 +146,7 @@ def _record_without_window(
         mapping=None if loaded is None else loaded.mapping,
         paced=source != "video",
     )
-    facts: dict[str, object] = {}
+    facts: dict[str, Any] = {}
     if loaded is not None and profile is not None:
         _check(loaded, participant, screen, opened)
         facts = {"calibrated": True, "profile": profile_facts(loaded, profile.name)}
