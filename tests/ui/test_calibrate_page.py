@@ -108,3 +108,13 @@ def test_a_target_is_chosen_by_click_and_by_keys(qtbot):
     between = (view.place(targets[4]) + view.place(targets[0])) / 2
     qtbot.mouseClick(view, Qt.MouseButton.LeftButton, pos=between.toPoint())
     assert view.current == NONE
+
+
+def test_U7_leaving_the_page_in_a_calibration_ends_it_with_none_in_force(qtbot, page, workspace):
+    page.start()
+    targets = page.window_
+    qtbot.keyClick(targets, Qt.Key.Key_Space)
+    page.leave()
+    assert page.window_ is None
+    assert targets.isHidden()
+    assert workspace.profile is None
