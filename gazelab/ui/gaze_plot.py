@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
-from PyQt6.QtCore import Qt, pyqtSignal
+from PyQt6.QtCore import QEvent, Qt, pyqtSignal
 from PyQt6.QtGui import QColor
 from PyQt6.QtWidgets import QSizePolicy, QWidget
 
@@ -30,8 +30,7 @@ class GazePlot(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
     moved = pyqtSignal(object)
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        tokens = theme.current()
-        super().__init__(parent, background=tokens.surface, axisItems={"bottom": _Seconds("bottom")})
+        super().__init__(parent, axisItems={"bottom": _Seconds("bottom")})
         self.setAccessibleName(self.tr("Gaze over time"))
         self.setToolTip(self.tr("Raw gaze over time, gaps where it was lost. Click to go to a moment."))
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -40,20 +39,16 @@ class GazePlot(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
         self.hideButtons()
         self.setMouseEnabled(x=False, y=False)
         item = self.getPlotItem()
-        for side in ("left", "bottom"):
-            axis = item.getAxis(side)
-            axis.setPen(QColor(tokens.border))
-            axis.setTextPen(QColor(tokens.muted))
         item.getAxis("left").setWidth(56)
-        legend = item.addLegend(offset=(-4, 2), labelTextColor=QColor(tokens.text), horSpacing=12, colCount=2)
-        legend.setBrush(_with_alpha(tokens.surface, 200))
+        self._legend = item.addLegend(offset=(-4, 2), horSpacing=12, colCount=2)
         self._x = item.plot(name=self.tr("across"), pen=pg.mkPen(X_RGB, width=1), connect="finite")
         self._y = item.plot(name=self.tr("up"), pen=pg.mkPen(Y_RGB, width=1), connect="finite")
-        self._now = pg.InfiniteLine(0, pen=pg.mkPen(tokens.text, width=1))
+        self._now = pg.InfiniteLine(0)
         item.addItem(self._now)
         self._spans: list[pg.LinearRegionItem] = []
         self._duration_s = 0.0
         self.scene().sigMouseClicked.connect(self._clicked)
+        self._dress()
 
     def set_trial(
         self, samples: GazeArray, fixations: EventArray, onset_ns: int, duration_ns: int, screen: Screen
@@ -96,6 +91,12 @@ class GazePlot(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
         item.enableAutoRange(axis="y")
         self.set_now(0)
 
+    def changeEvent(self, a0: QEvent | None) -> None:
+        """Follow the theme: pyqtgraph does not by itself."""
+        super().changeEvent(a0)
+        if a0 is not None and a0.type() == QEvent.Type.PaletteChange and hasattr(self, "_spans"):
+            self._dress()
+
     def show_nothing(self) -> None:
         """Show no trial."""
         self._drop_spans()
@@ -112,6 +113,21 @@ class GazePlot(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
     def now_s(self) -> float:
         """Where the line stands."""
         return float(self._now.value())
+
+    def _dress(self) -> None:
+        """Take over the theme's colours."""
+        tokens = theme.current()
+        self.setBackground(tokens.surface)
+        item = self.getPlotItem()
+        for side in ("left", "bottom"):
+            axis = item.getAxis(side)
+            axis.setPen(QColor(tokens.border))
+            axis.setTextPen(QColor(tokens.muted))
+        self._legend.setLabelTextColor(QColor(tokens.text))
+        self._legend.setBrush(_with_alpha(tokens.surface, 200))
+        self._now.setPen(pg.mkPen(tokens.text, width=1))
+        for span in self._spans:
+            span.setBrush(pg.mkBrush(_with_alpha(tokens.accent, 38)))
 
     def _drop_spans(self) -> None:
         for span in self._spans:

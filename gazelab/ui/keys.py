@@ -68,6 +68,7 @@ class KeysDialog(QDialog):
         super().__init__(parent)
         self.setWindowTitle(self.tr("Keys"))
         outer = QVBoxLayout(self)
+        outer.setContentsMargins(24, 20, 24, 16)
         grid = QGridLayout()
         grid.setHorizontalSpacing(24)
         grid.setVerticalSpacing(4)
@@ -78,6 +79,8 @@ class KeysDialog(QDialog):
                 grid.addWidget(label(key, "muted"), line + offset, 0)
                 grid.addWidget(label(what), line + offset, 1)
             line += len(keys) + 1
+            grid.setRowMinimumHeight(line, 10)
+            line += 1
         outer.addLayout(grid)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         buttons.rejected.connect(self.reject)

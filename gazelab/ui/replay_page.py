@@ -164,6 +164,7 @@ class ReplayPage(Page):
         duration_ns = trial.offset_ns - trial.onset_ns
         self.transport.timeline.set_trial(duration_ns, events, gaps_of(samples, trial))
         self.plot.set_trial(samples, events, trial.onset_ns, duration_ns, replay.screen)
+        self.plot.show()
         self.transport.rewound()
         self._show_heat()
         self._show_moment(0)
@@ -261,6 +262,7 @@ class ReplayPage(Page):
         empty: NDArray[np.int64] = np.zeros((0, 2), np.int64)
         self.transport.timeline.set_trial(0, self.pair.person.view.fixations[:0], empty)
         self.plot.show_nothing()
+        self.plot.hide()
         self.transport.rewound()
 
     def _lay_out(self) -> None:

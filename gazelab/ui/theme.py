@@ -91,10 +91,10 @@ def apply(app: QApplication, theme: Theme) -> Tokens:
         The colours now in force, for what is drawn by hand.
     """
     tokens = DARK if is_dark(theme) else LIGHT
+    app.setProperty("gazelab_dark", tokens is DARK)
     app.setStyle("Fusion")
     app.setPalette(palette(tokens))
     app.setStyleSheet(style_sheet(tokens))
-    app.setProperty("gazelab_dark", tokens is DARK)
     return tokens
 
 

@@ -2,10 +2,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from PyQt6.QtWidgets import QApplication
 
 from gazelab.core.gaze import EventKind, empty_events, empty_gaze
 from gazelab.core.geometry import Screen
+from gazelab.ui import theme
 from gazelab.ui.gaze_plot import GazePlot, gaze_axes
+from gazelab.ui.theme import Theme
 
 SCREEN = Screen("s", 1920, 1080, 345.0, 194.0, 600.0)
 MS = 1_000_000
@@ -70,3 +73,17 @@ def test_a_click_tells_the_moment(qtbot):
     at = plot.mapFromScene(plot.getPlotItem().vb.mapViewToScene(QPointF(0.5, 0)))
     qtbot.mouseClick(plot.viewport(), Qt.MouseButton.LeftButton, pos=at)
     assert told == [pytest.approx(500 * MS, abs=5 * MS)]
+
+
+def test_U4_the_plot_follows_a_change_of_theme(qtbot, grab):
+    app = QApplication.instance()
+    theme.apply(app, Theme.LIGHT)
+    plot = GazePlot()
+    light = grab(plot)
+    try:
+        theme.apply(app, Theme.DARK)
+        dark = grab(plot)
+    finally:
+        theme.apply(app, Theme.LIGHT)
+    assert light.mean() > 200
+    assert dark.mean() < 80
