@@ -18,9 +18,15 @@ POLL_S = 0.05
 
 
 def binding_of(source: GazeSource) -> SourceBinding:
-    """Tell what a calibration from this source is bound to."""
+    """Tell what a calibration from this source is bound to: of a recorded session, what it was made with."""
     info = source.info
-    return SourceBinding(info.name, info.device, FEATURE_VERSION, dict(info.detail).get("model_sha256", ""))
+    detail = dict(info.detail)
+    return SourceBinding(
+        detail.get("recorded_with", info.name),
+        detail.get("recorded_device", info.device),
+        detail.get("feature_version", FEATURE_VERSION),
+        detail.get("model_sha256", ""),
+    )
 
 
 def run_calibration(

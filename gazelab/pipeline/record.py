@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from gazelab.core.errors import CameraError, StreamError
 from gazelab.core.gaze import SourceState
@@ -18,6 +19,8 @@ from gazelab.sources.base import Clock, GazeSource
 from gazelab.sources.camera_gaze import CameraGaze
 
 POLL_S = 0.05
+NOT_MEASURED = ("pointer", "synthetic", "recorded")
+"""Sources whose samples no eye made just now."""
 CHECK_IT = "Check that it is plugged in and that no other program uses it."
 
 
@@ -32,17 +35,32 @@ class Recorded:
     final_state: SourceState
 
 
-def header_for(source: GazeSource, screen: Screen, participant: str, **more: object) -> SessionHeader:
-    """Make a session's header from its source: device, feature version, model files."""
+def header_for(
+    source: GazeSource,
+    screen: Screen,
+    participant: str,
+    *,
+    calibrated: bool = False,
+    for_dataset: bool = True,
+    **more: Any,
+) -> SessionHeader:
+    """Make a session's header from its source: device, feature version, model files.
+
+    Whatever the caller says, a session is not for datasets if its gaze is no measurement of a person here and
+    now (`NOT_MEASURED`), or if it took a calibration and had none.
+    """
     info = source.info
-    model_files = {k: v for k, v in info.detail if k.endswith("sha256")}
+    measured = info.name not in NOT_MEASURED and (calibrated or not info.has_features)
+    detail = dict(info.detail)
     return SessionHeader(
         participant,
         screen,
         SourceRecord.of(info),
-        feature_version=FEATURE_VERSION if info.has_features else "",
-        model_files=model_files,
-        **more,  # type: ignore[arg-type]
+        calibrated=calibrated,
+        for_dataset=for_dataset and measured,
+        feature_version=detail.get("feature_version", FEATURE_VERSION) if info.has_features else "",
+        model_files={k: v for k, v in info.detail if k.endswith("sha256")},
+        **more,
     )
 
 
@@ -86,7 +104,8 @@ def record_for(
             last_ns, last_clock_ns = acquisition.newest_ns, clock()
         if source.state is not state:
             state = source.state
-            writer.marker({"kind": MarkerKind.SOURCE_STATE, "time_ns": clock(), "state": state.value})
+            now_ns = last_ns + clock() - last_clock_ns  # a file's stamps run ahead of the clock
+            writer.marker({"kind": MarkerKind.SOURCE_STATE, "time_ns": now_ns, "state": state.value})
         if state in (SourceState.ENDED, SourceState.ERROR):
             break
         if progress is not None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from gazelab.core.gaze import EventArray, GazeArray, GazeView, SourceState, empty_events
 from gazelab.core.geometry import Placement
+from gazelab.processing.quality import measured_rate_hz
 
 
 def build_view(
@@ -33,8 +32,7 @@ def build_view(
     stamps = samples["time_ns"]
     tail = samples[(stamps <= time_ns) & (stamps > time_ns - tail_ns)]
     loss = float(1.0 - tail["valid"].mean()) if len(tail) else float("nan")
-    steps = np.diff(tail["time_ns"])
-    rate = float(1e9 / np.median(steps[steps > 0])) if (steps > 0).any() else float("nan")
+    rate = measured_rate_hz(tail["time_ns"])
     return GazeView(
         time_ns, tail, empty_events() if fixations is None else fixations, placement, state, rate, loss
     )

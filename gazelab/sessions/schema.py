@@ -141,7 +141,8 @@ class SessionHeader:
         Order seed, conditions, … as the caller has it.
     note : str
     clock : str
-        What the time stamps count: "perf_counter_ns", or "virtual" in a simulation.
+        What the time stamps count: "perf_counter_ns", or "virtual" where they run faster than life (a
+        simulation, a file).
     session_id, started, ended, closed, fault, totals, summary
         Written by the writer: the id, the two clock anchors, whether it was closed in order, the fault that
         stopped it, rows in and out of each stream.

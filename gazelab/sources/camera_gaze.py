@@ -132,17 +132,29 @@ class CameraGaze(OpenInWith):
         for name in ("yaw_deg", "pitch_deg", "roll_deg"):
             row[name] = features[name]
         row["distance_mm"] = distance_mm(features, frame.rgb.shape[1], self._focal_px)
-        row["blink"] = bool(eyes_closed(features).any())
-        if row["blink"] or self.mapping is None:
-            return row
-        rows = np.array([features])
-        predicted = self.mapping.predict(rows)
-        row["confidence"] = predicted.confidence[0]
-        if predicted.valid[0]:
-            for name in ("x_px", "y_px", "left_x_px", "left_y_px", "right_x_px", "right_y_px"):
-                row[name] = getattr(predicted, name)[0]
-            row["valid"] = True
+        put_gaze(row, features, self.mapping)
         return row
+
+
+def put_gaze(row: np.void, features: np.void, mapping: Predicts | None) -> None:
+    """Write into a lost sample where the eyes of its frame looked.
+
+    Parameters
+    ----------
+    row : numpy.void, GAZE_DTYPE
+        `blink` is set; the gaze stays lost while an eye is shut, and without a mapping.
+    features : numpy.void, FEATURE_DTYPE
+    mapping : Predicts or None
+    """
+    row["blink"] = bool(eyes_closed(features).any())
+    if row["blink"] or mapping is None:
+        return
+    predicted = mapping.predict(np.array([features]))
+    row["confidence"] = predicted.confidence[0]
+    if predicted.valid[0]:
+        for name in ("x_px", "y_px", "left_x_px", "left_y_px", "right_x_px", "right_y_px"):
+            row[name] = getattr(predicted, name)[0]
+        row["valid"] = True
 
 
 def distance_mm(features: np.void, frame_width_px: int, focal_px: float | None = None) -> float:

@@ -9,9 +9,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from gazelab.core.gaze import SourceState
+from gazelab.core.errors import SessionError
+from gazelab.core.gaze import SourceState, empty_gaze
+from gazelab.core.geometry import Screen
 from gazelab.sessions.reader import Session
 from gazelab.sources.base import Clock, OpenInWith, Reading, SourceInfo
+from gazelab.sources.camera_gaze import Predicts, put_gaze
 
 
 class Recorded(OpenInWith):
@@ -23,6 +26,9 @@ class Recorded(OpenInWith):
     Parameters
     ----------
     session : Session, Path or str
+    mapping : Predicts, optional
+        Calibrates the session anew: the gaze of every frame is predicted from its recorded features, and a
+        frame without features has none.
     paced : bool
         Give each sample when its time has come; otherwise as fast as they are asked for, one a call.
     clock, wait : callable
@@ -34,15 +40,21 @@ class Recorded(OpenInWith):
         session: Session | Path | str,
         paced: bool = True,
         *,
+        mapping: Predicts | None = None,
         clock: Clock = time.perf_counter_ns,
         wait: Callable[[float], None] = time.sleep,
     ) -> None:
         self._session = session if isinstance(session, Session) else Session.open(session)
+        self._mapping = mapping
         self._paced, self._clock, self._wait = paced, clock, wait
         self._state = SourceState.IDLE
         self._next = self._shift_ns = 0
         header = self._session.header
-        detail = [("recorded_with", header.source.name), ("recorded_device", header.source.device)]
+        first = header.source.detail  # of a session that is itself a copy: what the first one was made with
+        detail = [
+            ("recorded_with", first.get("recorded_with", header.source.name)),
+            ("recorded_device", first.get("recorded_device", header.source.device)),
+        ]
         detail += sorted(header.model_files.items())
         if header.feature_version:
             detail.append(("feature_version", header.feature_version))
@@ -53,6 +65,17 @@ class Recorded(OpenInWith):
             latency_ns=0,
             detail=tuple(detail),
         )
+        if mapping is not None and not self.info.has_features:
+            raise SessionError(
+                "the session holds no eye features, so it cannot be calibrated anew.",
+                where=self._session.path,
+                todo="Replay it as it was recorded: leave out --profile.",
+            )
+
+    @property
+    def screen(self) -> Screen:
+        """What the samples' px are on."""
+        return self._session.header.screen
 
     @property
     def state(self) -> SourceState:
@@ -110,7 +133,18 @@ class Recorded(OpenInWith):
         sample["arrival_ns"] += self._shift_ns
         if features is not None:
             features["time_ns"] += self._shift_ns
+        if self._mapping is not None:
+            _lose(sample)
+            if features is not None and features["valid"]:
+                put_gaze(sample, features, self._mapping)
         return Reading(sample, features)
+
+
+def _lose(sample: np.void) -> None:
+    """Take the gaze out of a sample; stamps, head and lids stay."""
+    lost = empty_gaze(1)[0]
+    for name in ("left_x_px", "left_y_px", "right_x_px", "right_y_px", "x_px", "y_px", "confidence", "valid"):
+        sample[name] = lost[name]
 
 
 def _by_frame(features: NDArray[np.void]) -> dict[tuple[int, int], int]:

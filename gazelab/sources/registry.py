@@ -37,7 +37,7 @@ class Wanted:
     script : GazeScript or None
         The synthetic participant's; looks about at random without one.
     mapping : Predicts or None
-        A calibration's, for the sources with a camera.
+        A calibration's, for the sources with a camera and for a session recorded with one.
     paced : bool
         Whether a file or a synthetic participant keeps real time.
     seed : int
@@ -130,7 +130,7 @@ def _recorded(wanted: Wanted) -> GazeSource:
     from gazelab.sources.recorded import Recorded
 
     folder = _need(wanted.device, "recorded", "the session's folder: --device FOLDER")
-    return Recorded(folder, wanted.paced, clock=wanted.clock)
+    return Recorded(folder, wanted.paced, mapping=wanted.mapping, clock=wanted.clock)
 
 
 def _pointer(wanted: Wanted) -> GazeSource:

@@ -2,16 +2,20 @@ from __future__ import annotations
 
 import pytest
 
+from gazelab.calibration.profile import SourceBinding
 from gazelab.core.errors import CameraError
 from gazelab.core.gaze import SourceState
+from gazelab.pipeline.calibrate import binding_of
 from gazelab.pipeline.record import header_for, record_for
 from gazelab.sessions.reader import Session
 from gazelab.sessions.writer import SessionWriter
+from gazelab.sources.base import SourceInfo
 
 from .scripted import SCREEN, STEP_NS, ScriptedSource
 
 
 def recorded(tmp_path, source, seconds=1.0):
+    source.open()
     with SessionWriter.create(tmp_path, "s", header_for(source, SCREEN, "P1"), clock=source.clock) as writer:
         return record_for(source, writer, SCREEN, seconds, source.clock)
 
@@ -46,3 +50,52 @@ def test_a_source_that_gives_nothing_is_an_error_with_what_to_do(tmp_path):
         recorded(tmp_path, Silent(), seconds=1.0)
     assert "plugged in" in str(fault.value)
     assert Session.open(tmp_path / "sessions" / "s").header.closed
+
+
+@pytest.mark.parametrize(
+    ("name", "has_features", "calibrated", "kept"),
+    [
+        ("webcam", True, True, True),
+        ("webcam", True, False, False),
+        ("lsl", False, False, True),
+        ("pointer", False, False, False),
+        ("synthetic", True, True, False),
+        ("recorded", True, True, False),
+    ],
+)
+def test_G14_only_gaze_that_was_measured_and_calibrated_is_for_datasets(name, has_features, calibrated, kept):
+    source = ScriptedSource()
+    source.info = SourceInfo(name, "a test", has_features=has_features)
+    assert header_for(source, SCREEN, "P1", calibrated=calibrated).for_dataset is kept
+    assert not header_for(source, SCREEN, "P1", calibrated=calibrated, for_dataset=False).for_dataset
+
+
+def test_a_recorded_session_keeps_the_versions_that_its_features_were_made_with():
+    source = ScriptedSource()
+    detail = (
+        ("recorded_with", "webcam"),
+        ("recorded_device", "front"),
+        ("feature_version", "0"),
+        ("model_sha256", "ab"),
+    )
+    source.info = SourceInfo("recorded", "session 1", has_features=True, detail=detail)
+    header = header_for(source, SCREEN, "P1")
+    assert (header.feature_version, header.model_files) == ("0", {"model_sha256": "ab"})
+    assert binding_of(source) == SourceBinding("webcam", "front", "0", "ab")
+
+
+def test_C9_a_file_read_faster_than_life_has_its_markers_on_its_own_time(tmp_path):
+    class Fast(ScriptedSource):
+        def read(self, timeout_s=0.0):
+            if self.now_ns >= 30 * STEP_NS:
+                self.state = SourceState.ENDED
+            return super().read(timeout_s)
+
+    source = Fast()
+    source.open()
+    header = header_for(source, SCREEN, "P1", clock="virtual")
+    with SessionWriter.create(tmp_path, "s", header, clock=lambda: 0) as writer:
+        done = record_for(source, writer, SCREEN, 60.0, lambda: 0)
+    session = Session.open(done.path)
+    ended = [m["time_ns"] for m in session.markers() if m.get("state") == "ended"]
+    assert ended == [int(session.gaze()["time_ns"][-1])]

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -89,3 +91,38 @@ def test_says_what_it_was_recorded_with(session):
 def test_no_session_there(tmp_path):
     with pytest.raises(SessionError):
         Recorded(tmp_path / "missing")
+
+
+class RightBy:
+    """A mapping that says 10 px to the right of the frame's number."""
+
+    def predict(self, rows):
+        x = rows["frame_index"].astype(float) + 10.0
+        names = ("x_px", "y_px", "left_x_px", "left_y_px", "right_x_px", "right_y_px", "confidence")
+        return SimpleNamespace(**dict.fromkeys(names, x), valid=np.ones(len(rows), bool))
+
+
+def test_a_session_is_calibrated_anew_from_its_features(tmp_path, session):
+    features = session.features().copy()
+    features["valid"], features["openness"] = True, 0.3
+    features["openness"][2] = 0.0  # frame 4: lids shut
+    with SessionWriter.create(tmp_path, "again", session.header) as writer:
+        writer.gaze(session.gaze())
+        writer.features(features)
+    with Recorded(writer.path, paced=False, mapping=RightBy()) as source:
+        readings = []
+        while source.state is SourceState.OK:
+            readings += source.read()
+    played = np.array([r.sample for r in readings])
+    assert played["valid"].tolist() == [True, False, True, False, False, False, True, False, True, False]
+    np.testing.assert_array_equal(played["x_px"][[0, 2, 6, 8]], [10, 12, 16, 18])
+    assert np.isnan(played["x_px"][~played["valid"]]).all(), "no gaze of the old calibration is left"
+    assert played["blink"].tolist() == [False] * 4 + [True] + [False] * 5
+
+
+def test_a_session_without_features_cannot_be_calibrated_anew(tmp_path):
+    header = SessionHeader("P01", SCREEN, SourceRecord("pointer", "mouse"))
+    with SessionWriter.create(tmp_path, "mouse", header) as writer:
+        writer.gaze(empty_gaze(3))
+    with pytest.raises(SessionError, match="no eye features"):
+        Recorded(writer.path, mapping=RightBy())
