@@ -7,12 +7,14 @@ import logging
 import logging.handlers
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from PyQt6.QtCore import QLibraryInfo, QLocale, QTimer, QTranslator
 from PyQt6.QtGui import QIcon
 from PyQt6.QtWidgets import QApplication
 
+from gazelab.calibration.targets import LAYOUTS
 from gazelab.config import Settings, find_data_root, load_settings
 from gazelab.core.errors import ConfigError, GazelabError
 from gazelab.core.participant import check_participant
@@ -57,7 +59,7 @@ def main(argv: list[str] | None = None) -> int:
     if given.participant:
         check_participant(given.participant)
     root = find_data_root(given.data)
-    settings = load_settings(root)
+    settings = _told(load_settings(root), given)
     log_path = start_log(root)
     app = make_application(settings, Theme(given.theme))
     workspace = Workspace(root, settings)
@@ -82,6 +84,15 @@ def main(argv: list[str] | None = None) -> int:
         logging.shutdown()
         os._exit(code)
     return code
+
+
+def _told(settings: Settings, given: argparse.Namespace) -> Settings:
+    """Put what the arguments say in the place of what gazelab.toml says."""
+    if given.points is not None:
+        settings = replace(settings, calibration=replace(settings.calibration, points=given.points))
+    if given.model is not None:
+        settings = replace(settings, model=replace(settings.model, name=given.model))
+    return settings
 
 
 def check_display() -> None:
@@ -161,6 +172,8 @@ def _arguments() -> argparse.ArgumentParser:
     parser.add_argument("--participant", default="", help="a code of letters and digits, never a name")
     parser.add_argument("--source", choices=[k.value for k in SourceKind], help="where gaze comes from")
     parser.add_argument("--device", default="", help="a camera's number or name, or a video file")
+    parser.add_argument("--points", type=int, choices=sorted(LAYOUTS), help="calibration targets")
+    parser.add_argument("--model", help="chartreader, or a folder with a checkpoint")
     parser.add_argument("--charts", type=Path, metavar="DIR", help="a folder of charts in ChartQA's layout")
     parser.add_argument("--n-charts", type=int, metavar="N", help="how many of them are read")
     parser.add_argument("--theme", choices=[t.value for t in Theme], default=Theme.SYSTEM.value)

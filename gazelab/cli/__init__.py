@@ -16,7 +16,7 @@ from typing import Annotated, TextIO
 import typer
 
 from gazelab import __version__
-from gazelab.cli.options import DataOption, JsonOption, data_root, quit_with
+from gazelab.cli.options import DataOption, JsonOption, SeedOption, data_root, quit_with
 from gazelab.cli.record import calibrate, record
 from gazelab.cli.results import attend, compare, replay
 from gazelab.cli.sessions import sessions_app
@@ -88,7 +88,7 @@ def demo(
     window: Annotated[
         bool, typer.Option("--window/--no-window", help="Open the app on the result if there is a screen.")
     ] = True,
-    seed: Annotated[int, typer.Option(help="Of the participant, the charts and the order.")] = 1,
+    seed: SeedOption = 1,
     as_json: JsonOption = False,
 ) -> None:
     """Run the main job with no camera.

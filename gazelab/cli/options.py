@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from gazelab.config import find_data_root
+from gazelab.config import Settings, find_data_root, load_settings
 from gazelab.core.errors import ConfigError, GazelabError
 from gazelab.core.geometry import Screen
 
@@ -22,13 +22,22 @@ DataOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 ModelOption = Annotated[
-    str,
-    typer.Option("--model", help="chartreader (a small teaching model), or a folder with a checkpoint."),
+    str | None,
+    typer.Option(
+        "--model",
+        help="chartreader (a small teaching model), or a folder with a checkpoint.",
+        show_default="gazelab.toml's, or chartreader",
+    ),
 ]
 ScreenOption = Annotated[
-    str,
-    typer.Option("--screen", help="Width x height in px : in mm @ distance in mm, as 1920x1080:345x194@600."),
+    str | None,
+    typer.Option(
+        "--screen",
+        help="Width x height in px : in mm @ distance in mm, as 1920x1080:345x194@600.",
+        show_default="the profile's or the recorded session's; the synthetic participant has its own",
+    ),
 ]
+SeedOption = Annotated[int, typer.Option(min=0, help="Of everything random.")]
 
 _SCREEN = re.compile(r"(\d+)x(\d+)(?::(\d+(?:\.\d+)?)x(\d+(?:\.\d+)?)(?:@(\d+(?:\.\d+)?))?)?")
 
@@ -36,6 +45,16 @@ _SCREEN = re.compile(r"(\d+)x(\d+)(?::(\d+(?:\.\d+)?)x(\d+(?:\.\d+)?)(?:@(\d+(?:
 def data_root(given: Path | None) -> Path:
     """Give the folder that holds calibration/ and sessions/."""
     return find_data_root(given)
+
+
+def settings_of(data: Path | None) -> Settings:
+    """Read the gazelab.toml of the data root."""
+    return load_settings(data_root(data))
+
+
+def model_name(given: str | None, data: Path | None) -> str:
+    """Give the model that was named, or else the settings' one."""
+    return given or settings_of(data).model.name
 
 
 def parse_screen(text: str) -> Screen:

@@ -3,26 +3,45 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from gazelab.cli.options import DEFAULT_SCREEN, DataOption, ScreenOption, data_root, parse_screen
+from gazelab.cli.options import (
+    DEFAULT_SCREEN,
+    DataOption,
+    ScreenOption,
+    SeedOption,
+    data_root,
+    parse_screen,
+    settings_of,
+)
+from gazelab.cli.sessions import session_folder
 from gazelab.core.errors import CalibrationError, ConfigError
 
 if TYPE_CHECKING:
     from gazelab.calibration.profile import Profile
+    from gazelab.config import Settings
     from gazelab.core.geometry import Screen
-    from gazelab.sources.base import GazeSource
+    from gazelab.sources.base import CameraAsk, GazeSource
 
 SourceOption = Annotated[
-    str, typer.Option("--source", help="webcam, video, synthetic, recorded or pointer (in the app only).")
+    str | None,
+    typer.Option(
+        "--source",
+        help="webcam, video, synthetic, recorded (without a window) or pointer (in the app).",
+        show_default="gazelab.toml's, or webcam",
+    ),
 ]
 DeviceOption = Annotated[
     str,
     typer.Option(
-        "--device", help="A camera's number or name, a video file, or a session.", show_default="the first"
+        "--device",
+        help="A camera's number or name, a video file, or a session.",
+        show_default="gazelab.toml's camera, or the first",
     ),
 ]
 ParticipantOption = Annotated[
@@ -31,13 +50,15 @@ ParticipantOption = Annotated[
 
 
 def calibrate(
-    source: SourceOption = "webcam",
+    source: SourceOption = None,
     device: DeviceOption = "",
     participant: ParticipantOption = "P1",
-    points: Annotated[int, typer.Option(help="5, 9, 13 or 16 targets.")] = 9,
-    screen: ScreenOption = DEFAULT_SCREEN,
+    points: Annotated[
+        int | None, typer.Option(help="5, 9, 13 or 16 targets.", show_default="gazelab.toml's, or 9")
+    ] = None,
+    screen: ScreenOption = None,
     data: DataOption = None,
-    seed: Annotated[int, typer.Option(help="Of the targets' order.")] = 0,
+    seed: SeedOption = 0,
 ) -> None:
     """Calibrate, validate on held-out targets, save a profile.
 
@@ -46,14 +67,19 @@ def calibrate(
 
     Example: gazelab calibrate --source synthetic --participant TEST
     """
-    if source != "synthetic":
-        _open_app("calibrate", data_root(data), source, device, participant)
+    root, settings = data_root(data), settings_of(data)
+    chosen = source or settings.source.name
+    n_points = points or settings.calibration.points
+    if chosen != "synthetic":
+        _need_no_window({"--screen": screen})
+        _open_app("calibrate", root, chosen, device, participant, points=n_points)
     from gazelab.pipeline.synthetic_session import calibrate_synthetic
 
     def say(text: str) -> None:
         typer.echo(text, err=True)
 
-    profile, path = calibrate_synthetic(data_root(data), parse_screen(screen), participant, seed, points, say)
+    shown = parse_screen(screen or DEFAULT_SCREEN)
+    profile, path = calibrate_synthetic(root, shown, participant, seed, n_points, say)
     v = profile.validation
     typer.echo(
         f"accuracy {v.accuracy_deg:.2f} deg ({v.accuracy_px:.0f} px),"
@@ -64,7 +90,7 @@ def calibrate(
 
 
 def record(
-    source: SourceOption = "webcam",
+    source: SourceOption = None,
     device: DeviceOption = "",
     seconds: Annotated[
         float | None, typer.Option(min=0.1, help="Record so long without a window; else the app opens.")
@@ -76,7 +102,7 @@ def record(
     profile: Annotated[
         Path | None, typer.Option(help="A calibration profile's folder.", show_default="none: no gaze")
     ] = None,
-    screen: ScreenOption = DEFAULT_SCREEN,
+    screen: ScreenOption = None,
     charts: Annotated[
         Path | None,
         typer.Option(help="A folder of charts to read in the app.", show_default="the shipped ones"),
@@ -91,16 +117,63 @@ def record(
     Examples: gazelab record --source synthetic --seconds 10 --session trial1 ·
     gazelab record --source pointer --charts ChartQA/test --n-charts 6
     """
-    root = data_root(data)
+    root, settings = data_root(data), settings_of(data)
+    chosen = source or settings.source.name
     if seconds is None:
-        _open_app("record", root, source, device, participant, charts, n_charts)
-    if source == "pointer":
+        _need_no_window({"--session": session, "--profile": profile, "--screen": screen})
+        _open_app("record", root, chosen, device, participant, charts=charts, n_charts=n_charts)
+    if chosen == "pointer":
         raise ConfigError(
             "the pointer can only be read from a window.",
             where="--source pointer",
             todo="Leave out --seconds.",
         )
-    _record_without_window(source, device, seconds, session, participant, profile, parse_screen(screen), root)
+    if chosen == "recorded" and device:
+        device = str(session_folder(device, data))
+    wanted = Wanted(chosen, device or _camera_of(chosen, settings), settings.source.ask)
+    _record_without_window(wanted, seconds, session, participant, profile, screen, root)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which source to record from."""
+
+    name: str
+    device: str
+    ask: CameraAsk
+
+
+def _camera_of(source: str, settings: Settings) -> str:
+    return settings.source.camera if source == "webcam" else ""
+
+
+def _need_no_window(given: Mapping[str, object]) -> None:
+    """Refuse options that the app does not take, so that none is passed over in silence."""
+    for name, value in given.items():
+        if value:
+            raise ConfigError(
+                "only a recording without a window takes this.",
+                where=name,
+                todo="Add --seconds N, or leave it out and choose in the app.",
+            )
+
+
+def _screen(given: str | None, profile: Profile | None, wanted: Wanted) -> Screen:
+    """Choose the screen that the gaze is on: as told, or the profile's, or the recorded session's.
+
+    Without any of these nothing is known of it, and there is no gaze either: degrees are not made up.
+    """
+    if given and profile is not None:
+        return replace(parse_screen(given), name=profile.screen.name)
+    if given:
+        return parse_screen(given)
+    if profile is not None:
+        return profile.screen
+    if wanted.name == "recorded" and wanted.device:
+        from gazelab.sessions.reader import Session
+
+        return Session.open(wanted.device).header.screen
+    return parse_screen(DEFAULT_SCREEN if wanted.name == "synthetic" else DEFAULT_SCREEN.partition(":")[0])
 
 
 def _open_app(
@@ -109,26 +182,24 @@ def _open_app(
     source: str,
     device: str,
     participant: str,
-    charts: Path | None = None,
-    n_charts: int | None = None,
+    **more: object,
 ) -> NoReturn:
     from gazelab.app import main as app_main
 
     arguments = ["--data", str(root), "--page", page, "--source", source, "--participant", participant]
-    for name, value in (("--device", device), ("--charts", charts), ("--n-charts", n_charts)):
+    for name, value in {"device": device, **more}.items():
         if value:
-            arguments += [name, str(value)]
+            arguments += [f"--{name.replace('_', '-')}", str(value)]
     raise typer.Exit(app_main(arguments))
 
 
 def _record_without_window(
-    source: str,
-    device: str,
+    wanted: Wanted,
     seconds: float,
     session: str,
     participant: str,
     profile: Path | None,
-    screen: Screen,
+    given_screen: str | None,
     root: Path,
 ) -> None:
     from gazelab.calibration.profile import load_profile
@@ -139,17 +210,20 @@ def _record_without_window(
     from gazelab.sources.registry import open_source
 
     loaded = load_profile(profile) if profile is not None else None
+    screen = _screen(given_screen, loaded, wanted)
+    as_fast_as_it_goes = wanted.name == "video"
     opened = open_source(
-        source,
-        device=device,
+        wanted.name,
+        device=wanted.device,
+        ask=wanted.ask,
         screen=screen,
         mapping=None if loaded is None else loaded.mapping,
-        paced=source != "video",
+        paced=not as_fast_as_it_goes,
     )
-    facts: dict[str, Any] = {}
+    facts: dict[str, Any] = {"clock": "virtual"} if as_fast_as_it_goes else {}
     if loaded is not None and profile is not None:
         _check(loaded, participant, screen, opened)
-        facts = {"calibrated": True, "profile": profile_facts(loaded, profile.name)}
+        facts |= {"calibrated": True, "profile": profile_facts(loaded, profile.name)}
     # First the source: one that cannot be opened leaves no empty session, and an open one knows its size.
     with opened:
         header = header_for(opened, screen, participant, **facts)

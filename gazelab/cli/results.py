@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from gazelab.cli.options import DataOption, JsonOption, ModelOption, data_root
+from gazelab.cli.options import DataOption, JsonOption, ModelOption, data_root, model_name
 from gazelab.cli.sessions import SessionArgument, session_folder
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def replay(
     session: SessionArgument,
     data: DataOption = None,
     html: Annotated[Path | None, typer.Option(help="Write the report here and open no window.")] = None,
-    model: ModelOption = "chartreader",
+    model: ModelOption = None,
 ) -> None:
     """Replay a session beside a model's attention.
 
@@ -47,20 +47,22 @@ def replay(
     if html is None:
         from gazelab.app import main as app_main
 
-        raise typer.Exit(app_main(["--data", str(data_root(data)), "--session", str(folder)]))
+        chosen = [] if model is None else ["--model", model]
+        raise typer.Exit(app_main(["--data", str(data_root(data)), "--session", str(folder), *chosen]))
     from gazelab.attention.base import open_model
     from gazelab.pipeline.compare import compare_sessions
     from gazelab.pipeline.replay import Replay
     from gazelab.pipeline.report import write_report
 
     replayed = Replay.open(folder)
-    results = [result for _, result in compare_sessions([folder], open_model(model), progress=_say)]
+    opened = open_model(model_name(model, data))
+    results = [result for _, result in compare_sessions([folder], opened, progress=_say)]
     typer.echo(f"Report: {write_report(html, replayed, results, f'Session {folder.name}').resolve()}")
 
 
 def compare(
     sessions: Annotated[list[str], typer.Argument(help="Session ids or folders.")],
-    model: ModelOption = "chartreader",
+    model: ModelOption = None,
     data: DataOption = None,
     method: MethodOption = "mean",
     layers: LayersOption = "",
@@ -81,8 +83,9 @@ def compare(
 
     choice = map_choice(method, layers, heads, sinks)
     folders = [session_folder(s, data) for s in sessions]
+    opened = open_model(model_name(model, data))
     n_compared = 0
-    for path, result in compare_sessions(folders, open_model(model), choice, _say):
+    for path, result in compare_sessions(folders, opened, choice, _say):
         n_compared += not isinstance(result, SkippedTrial)
         if as_json:
             row = {"session": path.name, **result.to_json()}
@@ -106,7 +109,7 @@ def compare(
 def attend(
     picture: Annotated[Path, typer.Argument(help="A chart: PNG, JPEG, …")],
     question: Annotated[str, typer.Argument(help="What to ask about it.")],
-    model: ModelOption = "chartreader",
+    model: ModelOption = None,
     out: Annotated[Path, typer.Option(help="Folder for the trace and the heat map.")] = Path("out/attend"),
     max_tokens: Annotated[int, typer.Option(min=1, max=512, help="Longest answer.")] = 32,
     method: MethodOption = "mean",
@@ -131,7 +134,7 @@ def attend(
 
     choice = map_choice(method, layers, heads, sinks)
     shown = load_picture(picture)
-    opened = open_model(model, device, online=online, trust_remote_code=trust_remote_code)
+    opened = open_model(model_name(model, None), device, online=online, trust_remote_code=trust_remote_code)
 
     def say(step: TokenStep) -> None:
         share = float(step.weights.astype(float).sum((-2, -1)).mean())

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from gazelab.cli.options import DataOption, JsonOption, data_root
+from gazelab.cli.options import DataOption, JsonOption, SeedOption, data_root
 
 evaluate_app = typer.Typer(help="Measure gazelab on labelled data.", no_args_is_help=True)
 
@@ -59,16 +60,23 @@ def evaluate_gaze(
 
     result = run(folder, layout, progress=progress)
     if as_json:
-        typer.echo(json.dumps(result))
+        typer.echo(json.dumps(_json_ready(result), allow_nan=False))
         return
     for key, value in result.items():
         typer.echo(f"{key}: {value:.3f}" if isinstance(value, float) else f"{key}: {value}")
 
 
+def _json_ready(value: Any) -> Any:
+    """Turn NaN, which JSON does not know, into null."""
+    if isinstance(value, dict):
+        return {key: _json_ready(one) for key, one in value.items()}
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
 def train_chartreader(
     out: Annotated[Path, typer.Option(help="Folder of checkpoints; a run there is resumed.")],
-    minutes: Annotated[float, typer.Option(help="How long to train.")] = 90.0,
-    seed: Annotated[int, typer.Option(help="Of the charts and the first weights.")] = 0,
+    minutes: Annotated[float, typer.Option(min=0.1, help="How long to train.")] = 90.0,
+    seed: SeedOption = 0,
     threads: Annotated[int, typer.Option(min=1, help="CPU threads.")] = 1,
     resume: Annotated[bool, typer.Option("--resume/--restart", help="Go on from a checkpoint.")] = True,
 ) -> None:

@@ -53,7 +53,7 @@ class Screen:
         Raises
         ------
         ConfigError
-            A size in px is missing or not positive.
+            A size in px is missing or not positive, or a length in mm is no number.
         """
         try:
             width, height = int(m["width_px"]), int(m["height_px"])
@@ -66,7 +66,12 @@ class Screen:
         sizes = {}
         for key in ("width_mm", "height_mm", "distance_mm"):
             value = m.get(key)
-            sizes[key] = float("nan") if value is None else float(value)
+            try:
+                sizes[key] = float("nan") if value is None else float(value)
+            except (TypeError, ValueError) as fault:
+                raise ConfigError(
+                    f"{key} = {value!r} is no length.", todo="Give millimetres as a number."
+                ) from fault
         source = str(m.get("size_source", "unknown"))
         return cls(str(m.get("name", "screen")), width, height, **sizes, size_source=source)
 
@@ -87,8 +92,10 @@ class Screen:
         Raises
         ------
         ConfigError
-            Distance outside 20-150 cm, width outside 10-300 cm, no height, or pixels far from square.
+            No px, distance outside 20-150 cm, width outside 10-300 cm, no height, or pixels far from square.
         """
+        if min(self.width_px, self.height_px) <= 0:
+            raise ConfigError(f"a screen of {self.width_px} x {self.height_px} px cannot be.")
         for name, value, (low, high) in (
             ("distance_mm", self.distance_mm, DISTANCE_RANGE_MM),
             ("width_mm", self.width_mm, WIDTH_RANGE_MM),

@@ -95,6 +95,12 @@ def run_demo(out: Path, root: Path, seed: int, say: Say) -> DemoResult:
     GazelabError
         Something of it failed; what was recorded is kept.
     """
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as fault:
+        raise SessionError(
+            f"the folder cannot be made ({fault.strerror}).", where=out, todo="Choose another with --out."
+        ) from fault
     charts = choose_charts(seed)
     session_id = free_id(root, f"demo-{seed}")
     run = run_synthetic_session(root, session_id, charts, DEMO_SCREEN, seed, say)

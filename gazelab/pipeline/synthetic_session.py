@@ -16,6 +16,7 @@ from gazelab.calibration.targets import Target
 from gazelab.charts.item import ChartItem
 from gazelab.core.gaze import EventKind
 from gazelab.core.geometry import Screen
+from gazelab.core.participant import check_participant
 from gazelab.pipeline.calibrate import binding_of, profile_facts, refusal, run_calibration
 from gazelab.pipeline.layout import reading_layout
 from gazelab.pipeline.live import Acquisition
@@ -142,7 +143,10 @@ def calibrate_synthetic(
     ------
     CalibrationError
         The calibration was refused, or the profile cannot be saved.
+    ConfigError
+        The participant's code or the screen cannot be.
     """
+    check_participant(participant)
     subject = SyntheticSubject(screen, seed)
     with subject.gaze:
         return _calibrated(subject, root, participant, seed, points, say)

@@ -14,6 +14,7 @@ from gazelab.charts.item import Element
 from gazelab.charts.synthetic import HEIGHT_PX, WIDTH_PX, Chart, draw_chart
 from gazelab.charts.synthetic_questions import WEIGHTS, QuestionKind, ask, question_words
 from gazelab.charts.synthetic_words import COLOURS, label_words
+from gazelab.core.errors import ConfigError
 
 PRACTICE: dict[QuestionKind, float] = {
     **WEIGHTS,
@@ -106,7 +107,18 @@ def train_chartreader(
     Returns
     -------
     The weight file.
+
+    Raises
+    ------
+    ConfigError
+        `out_dir` is no folder and cannot become one.
     """
+    try:
+        out_dir.mkdir(parents=True, exist_ok=True)
+    except OSError as fault:
+        raise ConfigError(
+            f"the folder cannot be made ({fault.strerror}).", where=out_dir, todo="Choose another."
+        ) from fault
     config = TrainingConfig(minutes=minutes, seed=seed, threads=threads)
     train(out_dir, SyntheticChartSource(), config, resume=resume)
     path = out_dir / "chartreader.safetensors" if weights is None else weights
