@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,14 @@ from gazelab.attention.maps import Method, Sinks, attention_map
 from gazelab.attention.trace_store import load_trace, save_trace, trace_path_of
 from gazelab.charts.scoring import Verdict, score
 from gazelab.core.attention import AttentionMap, AttentionTrace
-from gazelab.core.errors import AttentionError, GazelabError
+from gazelab.core.errors import AttentionError, GazelabError, SessionError
 from gazelab.metrics.agreement import Agreement, score_map
 from gazelab.metrics.density import sigma_from_deg, sigma_from_share
+from gazelab.pipeline.keep import keep_fixations, keep_scores
 from gazelab.pipeline.replay import RASTER_COLS, Replay
 from gazelab.sessions.trials import Trial
+
+log = logging.getLogger(__name__)
 
 Floats = NDArray[np.float64]
 
@@ -106,19 +110,28 @@ class SkippedTrial:
 def sigma_of(replay: Replay, trial: Trial) -> tuple[float, dict[str, Any]]:
     """Choose the blur of the fixation density, in raster px, and say how.
 
-    One degree (Le Meur and Baccino 2013, 10.3758/s13428-012-0226-9), but never less than the session's
-    validated error, so that a tracker's error does not read as the model's. Where the screen's size is
-    unknown: 3 % of the picture's width.
+    One degree (Le Meur and Baccino 2013, 10.3758/s13428-012-0226-9), or where the screen's size is unknown
+    3 % of the picture's width; but never less than the session's validated error, so that a tracker's error
+    does not read as the model's.
     """
-    if not replay.screen.has_degrees:
-        sigma = sigma_from_share(RASTER_COLS, FALLBACK_SIGMA_SHARE)
-        return sigma, {"sigma": f"{FALLBACK_SIGMA_SHARE:.0%} of the width (no degrees on this screen)"}
-    error_deg = replay.session.header.profile.get("accuracy_deg")
-    validated = float(error_deg) if isinstance(error_deg, int | float) else 0.0
-    sigma_deg = max(DEFAULT_SIGMA_DEG, validated)
-    why = "validated error of the session" if validated > DEFAULT_SIGMA_DEG else "default"
-    sigma = sigma_from_deg(replay.screen, trial.placement, RASTER_COLS, sigma_deg)
+    screen, profile = replay.screen, replay.session.header.profile
+    if not screen.has_degrees:
+        share = sigma_from_share(RASTER_COLS, FALLBACK_SIGMA_SHARE)
+        error_px = _figure(profile, "accuracy_px") * RASTER_COLS / trial.placement.width_px
+        if error_px > share:
+            return error_px, {"sigma": "validated error of the session (no degrees on this screen)"}
+        return share, {"sigma": f"{FALLBACK_SIGMA_SHARE:.0%} of the width (no degrees on this screen)"}
+    error_deg = _figure(profile, "accuracy_deg") or _figure(profile, "accuracy_px") / screen.px_per_deg()
+    sigma_deg = max(DEFAULT_SIGMA_DEG, error_deg)
+    why = "validated error of the session" if error_deg > DEFAULT_SIGMA_DEG else "default"
+    sigma = sigma_from_deg(screen, trial.placement, RASTER_COLS, sigma_deg)
     return sigma, {"sigma_deg": sigma_deg, "sigma": why}
+
+
+def _figure(profile: Mapping[str, Any], name: str) -> float:
+    """Give a figure of the calibration in force; 0 where there is none."""
+    value = profile.get(name)
+    return float(value) if isinstance(value, int | float) else 0.0
 
 
 def score_trial(replay: Replay, trial: Trial, chosen: AttentionMap, n_chance: int = 100) -> Agreement:
@@ -135,7 +148,10 @@ def score_trial(replay: Replay, trial: Trial, chosen: AttentionMap, n_chance: in
 
 
 def trace_for(replay: Replay, trial: Trial, model: AttentionModel) -> AttentionTrace:
-    """Give the trace of a trial: the stored one if it is of the same model, else a new one, stored."""
+    """Give the trace of a trial: the stored one if it is of the same model, else a new one.
+
+    A new one is stored; where that cannot be, as in an archive, it is told in the log and nothing more.
+    """
     derived = replay.session.derived
     path = trace_path_of(derived, model.model_id, model.revision, trial.picture_sha256, trial.question)
     if path.exists():
@@ -144,7 +160,10 @@ def trace_for(replay: Replay, trial: Trial, model: AttentionModel) -> AttentionT
         except AttentionError:
             pass  # a broken result is made again: derived/ holds nothing that cannot be
     trace = model.trace(replay.picture(trial), trial.question)
-    save_trace(derived, trace)
+    try:
+        save_trace(derived, trace)
+    except AttentionError as fault:
+        log.warning("the trace is not kept: %s", fault)
     return trace
 
 
@@ -172,6 +191,8 @@ def compare_sessions(
 ) -> Iterator[tuple[Path, TrialComparison | SkippedTrial]]:
     """Compare every trial of some sessions; a broken chart is reported and skipped.
 
+    Fixations and scores of each session are kept in its `derived/` (`gazelab.pipeline.keep`).
+
     Parameters
     ----------
     paths : sequence of Path
@@ -182,18 +203,37 @@ def compare_sessions(
     progress : callable, optional
         Called with (done, total, chart_id) before each trial.
     """
+    chosen = choice or MapChoice()
     replays = [Replay.open(path) for path in paths]
     total, done = sum(len(r.trials) for r in replays), 0
     for path, replay in zip(paths, replays, strict=True):
+        rows: list[dict[str, Any]] = []
         for trial in replay.trials:
             if progress is not None:
                 progress(done, total, trial.chart_id)
             done += 1
-            try:
-                trace = trace_for(replay, trial, model)
-                yield path, compare_trial(replay, trial, trace, choice or MapChoice())
-            except GazelabError as fault:
-                yield path, SkippedTrial(trial, str(fault))
+            result = _compared(replay, trial, model, chosen)
+            rows.append(result.to_json())
+            yield path, result
+        if rows:
+            _keep(replay, model, chosen, rows)
+
+
+def _compared(
+    replay: Replay, trial: Trial, model: AttentionModel, choice: MapChoice
+) -> TrialComparison | SkippedTrial:
+    try:
+        return compare_trial(replay, trial, trace_for(replay, trial, model), choice)
+    except GazelabError as fault:
+        return SkippedTrial(trial, str(fault))
+
+
+def _keep(replay: Replay, model: AttentionModel, choice: MapChoice, rows: list[dict[str, Any]]) -> None:
+    try:
+        keep_fixations(replay)
+        keep_scores(replay, model.model_id, model.revision, asdict(choice), rows)
+    except SessionError as fault:
+        log.warning("fixations and scores are not kept: %s", fault)
 
 
 def _correct(gold: str | None, given: str | None) -> Verdict | None:

@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from gazelab.attention.base import TokenStep, trace_of
 from gazelab.core.attention import AttentionTrace
-from gazelab.core.geometry import PatchGrid
+from gazelab.core.geometry import PatchGrid, Screen
 from gazelab.core.picture import Picture
 from gazelab.pipeline.compare import (
     MapChoice,
@@ -18,9 +19,13 @@ from gazelab.pipeline.compare import (
     sigma_of,
     trace_for,
 )
+from gazelab.pipeline.keep import fixation_inputs
 from gazelab.pipeline.replay import Replay
+from gazelab.sessions.derived import load_arrays
 
-from .scripted import record_two_charts
+from .scripted import SCREEN, record_two_charts
+
+BARE = Screen("bare", 1920, 1080)
 
 
 class FixedModel:
@@ -131,6 +136,58 @@ def test_S7_sigma_is_in_degrees_and_the_same_share_of_the_picture_at_any_size(tm
     one_degree_px = replay.screen.px_per_deg()
     assert how["sigma_deg"] == 1.0
     assert sigma_px == pytest.approx(one_degree_px * 256 / trial.placement.width_px)
+
+
+@pytest.mark.parametrize(
+    ("screen", "facts", "sigma_px", "why"),
+    [
+        (SCREEN, {"accuracy_deg": 2.5, "accuracy_px": 90.0}, "2.5 degrees", "validated"),
+        (SCREEN, {"accuracy_deg": None, "accuracy_px": 400.0}, "400 px", "validated"),
+        (SCREEN, {"accuracy_deg": 0.4, "accuracy_px": 15.0}, "1 degree", "default"),
+        (BARE, {"accuracy_deg": None, "accuracy_px": 400.0}, "400 px", "validated"),
+        (BARE, {"accuracy_deg": None, "accuracy_px": 1.0}, "3 %", "3%"),
+        (BARE, {}, "3 %", "3%"),
+    ],
+)
+def test_S7_sigma_is_never_below_the_validated_error(tmp_path, screen, facts, sigma_px, why):
+    _, path = record_two_charts(tmp_path)
+    replay = Replay.open(path)
+    replay.screen = screen
+    replay.session.header = replace(replay.session.header, profile=facts)
+    trial = replay.trials[0]
+    scale = 256 / trial.placement.width_px
+    expected = {
+        "2.5 degrees": 2.5 * SCREEN.px_per_deg() * scale,
+        "1 degree": SCREEN.px_per_deg() * scale,
+        "400 px": 400 * scale,
+        "3 %": 0.03 * 256,
+    }
+    sigma, how = sigma_of(replay, trial)
+    assert sigma == pytest.approx(expected[sigma_px])
+    assert why in how["sigma"]
+
+
+def test_fixations_and_scores_are_kept_beside_the_session(tmp_path):
+    _, path = record_two_charts(tmp_path)
+    model = FixedModel(0, 0)
+    results = compared(path, model)
+    replay = Replay.open(path)
+    kept = load_arrays(path / "derived", "fixations", fixation_inputs(replay))
+    assert kept is not None
+    for trial in replay.trials:
+        mine = kept["trial"] == trial.index
+        assert kept["events"][mine].tobytes() == replay.fixations(trial).tobytes()
+        assert kept["picture_xy_px"][mine].tolist() == replay.fixations_on_picture(trial)[0].tolist()
+    written = json.loads((path / "derived" / "scores_tests-fixed.json").read_text())
+    assert written["data"] == json.loads(json.dumps([r.to_json() for r in results]))
+
+
+def test_a_session_that_cannot_be_written_to_is_compared_all_the_same(tmp_path, caplog):
+    _, path = record_two_charts(tmp_path)
+    (path / "derived").write_text("a file in the folder's place")
+    assert len(compared(path, FixedModel(0, 0))) == 2
+    assert "the trace is not kept" in caplog.text
+    assert "fixations and scores are not kept" in caplog.text
 
 
 def test_progress_names_each_chart(tmp_path):
