@@ -11,35 +11,25 @@ from collections.abc import Iterator
 import pytest
 
 SIZE_PX = (1280, 800)
-FIRST_NUMBER = 1000
 
 
 @contextlib.contextmanager
 def desktop() -> Iterator[Desktop]:
-    """Start an X server; skips where there is none."""
+    """Start an X server on a free number; skips where there is none."""
     for program in ("Xvfb", "xdotool"):
         if shutil.which(program) is None:
             pytest.skip(f"there is no {program} here")
-    with contextlib.ExitStack() as stack:
-        # Numbers of our own: servers that look for a free one at the same time take each other's.
-        numbers = range(FIRST_NUMBER + os.getpid() % 1000, 65_000, 1000)
-        display = next(filter(None, (stack.enter_context(_server(number)) for number in numbers)), None)
-        assert display, "no X server has started"
-        yield Desktop(display)
-
-
-@contextlib.contextmanager
-def _server(number: int) -> Iterator[str | None]:
-    """Run an X server of that number; gives its display, or None if the number is taken."""
     reader, writer = os.pipe()
     size = f"{SIZE_PX[0]}x{SIZE_PX[1]}x24"
-    command = ["Xvfb", f":{number}", "-displayfd", str(writer), "-screen", "0", size, "-nolisten", "tcp"]
+    # -noreset: else it starts anew, deaf for a moment, whenever its last client, such as xdotool, goes.
+    command = ["Xvfb", "-displayfd", str(writer), "-noreset", "-screen", "0", size, "-nolisten", "tcp"]
     with subprocess.Popen(command, pass_fds=[writer], stderr=subprocess.DEVNULL) as server:
         os.close(writer)
         with os.fdopen(reader) as told:
-            ready = told.readline().strip()
+            number = told.readline().strip()
         try:
-            yield f":{number}" if ready else None
+            assert number, "Xvfb did not start"
+            yield Desktop(f":{number}")
         finally:
             server.terminate()
 
