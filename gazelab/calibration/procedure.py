@@ -109,11 +109,6 @@ class CalibrationProcedure:
         """What to show now; None when nothing is to be looked at."""
         return self._queue[0] if self._queue else None
 
-    @property
-    def n_left(self) -> int:
-        """How many targets of this stage are still to come, the current one included."""
-        return len(self._queue)
-
     def progress(self, time_ns: int) -> float:
         """Share of the current target's least time that has gone by, 0..1."""
         return self._collector.progress(time_ns) if self._collector else 0.0

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gazelab.attention.maps import Method, Sinks
 from gazelab.cli.options import DataOption, JsonOption, ModelOption, data_root, model_name
 from gazelab.cli.sessions import SessionArgument, session_folder
 
 if TYPE_CHECKING:
     from gazelab.pipeline.compare import MapChoice
-
-Method = Literal["mean", "max", "raw"]
-Sinks = Literal["keep", "drop"]
 
 MethodOption = Annotated[
     Method, typer.Option("--method", help="How layers, heads and tokens are put together.")

@@ -66,6 +66,26 @@ def evaluate_gaze(
         typer.echo(f"{key}: {value:.3f}" if isinstance(value, float) else f"{key}: {value}")
 
 
+@evaluate_app.command("chartreader")
+def evaluate_reader(
+    charts: Annotated[int, typer.Option(min=1, help="Fresh charts, eight questions on each.")] = 300,
+    weights: Annotated[Path | None, typer.Option(help="A weight file.", show_default="the package's")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Ask the embedded chart reader about drawn charts that it has never seen.
+
+    How many answers are right, by kind of question; how much of its attention falls on what was asked; and
+    whether blanking what it looked at spoils the answer, beside blanking something else.
+
+    Example: gazelab evaluate chartreader --charts 100
+    """
+    from gazelab.attention.chartreader.model import ChartReader
+    from gazelab.pipeline.evaluate_chartreader import evaluate_chartreader
+
+    result = evaluate_chartreader(ChartReader.load(weights), charts=charts)
+    typer.echo(json.dumps(_json_ready(result.to_json()), allow_nan=False) if as_json else result.table())
+
+
 def _json_ready(value: Any) -> Any:
     """Turn NaN, which JSON does not know, into null."""
     if isinstance(value, dict):

@@ -19,7 +19,6 @@ from gazelab.ui.parts import Card, button, label, row, set_role
 from gazelab.ui.workspace import Workspace
 
 KEPT = 90
-DEFAULT_DISTANCE_MM = 600.0
 
 
 class ScreenForm(Card):

@@ -155,3 +155,14 @@ def test_no_number_is_null_in_json(monkeypatch, capsys, tmp_path):
     said = json.loads(capsys.readouterr().out)
     assert said["median_px"] is None
     assert said["block_median_px"] == {"1": None, "2": 3.5}
+
+
+def test_the_chart_readers_figures_can_be_measured_again(capsys):
+    assert main(["evaluate", "chartreader", "--charts", "2", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["charts"] == 2
+    assert said["by_kind"]["all"]["n"] == sum(
+        row["n"] for kind, row in said["by_kind"].items() if kind != "all"
+    )
+    assert main(["evaluate", "chartreader", "--weights", "nowhere.safetensors"]) == 1
+    assert "gazelab: " in capsys.readouterr().err
