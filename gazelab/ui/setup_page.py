@@ -43,11 +43,12 @@ class SetupPage(Page):
         self.participant.setPlaceholderText(self.tr("Letters and digits, such as P01"))
         self.participant.setAccessibleName(self.tr("Participant code"))
         self.participant.editingFinished.connect(self._set_participant)
+        self.participant.textEdited.connect(lambda _text: self._refresh())
         self._participant_note = label(self.tr("A code, never a name."), "muted", wrap=True)
         self.preview = CameraPreview()
         self._rate = label("", "muted", wrap=True)
         self._hints = [label("", "muted") for _ in range(N_HINTS)]
-        self._next = button(self.tr("Go on  ›"), self.go_on.emit, self.tr("Ctrl+Enter"), primary=True)
+        self._next = button(self.tr("Go on  ›"), self._go_on, self.tr("Ctrl+Enter"), primary=True)
         self._timer = QTimer(self)
         self._timer.setInterval(PREVIEW_MS)
         self._timer.timeout.connect(self.refresh_preview)
@@ -68,6 +69,12 @@ class SetupPage(Page):
         """Do what Ctrl+Enter does."""
         self._set_participant()
         self._next.click()
+
+    def _go_on(self) -> None:
+        """Take the code as typed: a button that is clicked need not have taken the focus from its field."""
+        self._set_participant()
+        if self._work.participant:
+            self.go_on.emit()
 
     def refresh_preview(self) -> None:
         """Show the newest reading; the timer calls it."""
@@ -125,16 +132,22 @@ class SetupPage(Page):
 
     def _refresh(self) -> None:
         work = self._work
-        ready = work.source is not None and bool(work.participant)
-        self._next.setEnabled(ready)
+        code = self.participant.text().strip()
+        self._next.setEnabled(work.source is not None and bool(code))
         missing = []
         if work.source is None:
             missing.append(self.tr("Start a source first."))
-        if not work.participant:
+        if not code:
             missing.append(self.tr("Give a participant code."))
         self._next.setToolTip(" ".join(missing) or self.tr("Ctrl+Enter"))
-        text = self.tr("Go on to Calibrate  ›") if work.needs_calibration else self.tr("Go on to Record  ›")
-        self._next.setText(text)
+        self._next.setText(self._next_words())
+
+    def _next_words(self) -> str:
+        if self._work.source is None:
+            return self.tr("Go on  ›")
+        if self._work.needs_calibration:
+            return self.tr("Go on to Calibrate  ›")
+        return self.tr("Go on to Record  ›")
 
     def _lay_out(self) -> None:
         who = Card(self.tr("Participant"))

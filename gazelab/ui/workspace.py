@@ -103,12 +103,15 @@ class Workspace(QObject):
         Raises
         ------
         GazelabError
-            Not a code of letters and digits, or a recording is running.
+            Not a code of letters and digits: there is no participant then; or a recording is running.
         """
         if code != self._participant:
             self.check_idle()
-        self._participant = check_participant(code) if code else ""
-        self._drop_misfit()
+        self._participant = ""  # a code that cannot be leaves none: nobody is recorded as the one before
+        try:
+            self._participant = check_participant(code) if code else ""
+        finally:
+            self._drop_misfit()
 
     @property
     def monitor(self) -> QScreen | None:

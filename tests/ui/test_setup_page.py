@@ -145,3 +145,41 @@ def test_the_measured_distance_is_taken_on_demand(qtbot, workspace):
     assert form._use.isEnabled()
     form._use.click()
     assert workspace.screen.distance_mm == pytest.approx(641.0)
+
+
+def page_with_source(qtbot, workspace):
+    page = SetupPage(workspace)
+    qtbot.addWidget(page)
+    workspace.open_source(StillCamera, pytest.fail)
+    qtbot.waitUntil(lambda: workspace.acquisition is not None)
+    return page
+
+
+def test_a_code_that_is_still_being_typed_opens_the_way_on(qtbot, workspace):
+    """A disabled button takes no focus, so that the field would never be left by a click on it."""
+    page = page_with_source(qtbot, workspace)
+    assert not page._next.isEnabled()
+    qtbot.keyClicks(page.participant, "P07")
+    assert page._next.isEnabled()
+    with qtbot.waitSignal(page.go_on):
+        page._next.click()
+    assert workspace.participant == "P07"
+
+
+def test_a_code_that_cannot_be_is_nobody_and_not_the_one_before(qtbot, workspace):
+    page = page_with_source(qtbot, workspace)
+    page.participant.setText("P01")
+    page.participant.editingFinished.emit()
+    assert workspace.participant == "P01"
+    page.participant.setText("anna m")
+    page.participant.editingFinished.emit()
+    assert workspace.participant == ""
+    with qtbot.assertNotEmitted(page.go_on):
+        page._next.click()
+    assert "anna m" in page._participant_note.text()
+
+
+def test_without_a_source_the_next_page_is_not_yet_known(qtbot, workspace):
+    page = SetupPage(workspace)
+    qtbot.addWidget(page)
+    assert page._next.text() == "Go on  ›"
