@@ -92,7 +92,11 @@ class SessionDetails:
             f"started {self.summary.started_utc or '?'}, {'' if self.calibrated else 'not '}calibrated"
             + ("" if self.for_dataset else ", not for datasets"),
             f"screen {s['name']}: {s['width_px']} x {s['height_px']} px,"
-            f" {s['width_mm']} x {s['height_mm']} mm at {s['distance_mm']} mm",
+            + (
+                f" {s['width_mm']} x {s['height_mm']} mm at {s['distance_mm']} mm"
+                if None not in (s["width_mm"], s["height_mm"], s["distance_mm"])
+                else " size or distance unknown, so no degrees"
+            ),
         ]
         for trial in self.trials:
             cut = "" if trial["complete"] else " (cut off)"

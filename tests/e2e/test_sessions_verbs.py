@@ -19,7 +19,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     video = face_video(root / "face.mp4", 15)
     gazelab(
         *("record", "--source", "video", "--device", video, "--seconds", "5", "--session", "first"),
-        *("--participant", "P01", "--data", root),
+        *("--participant", "P01", "--screen", "1920x1080:345x194@600", "--data", root),
     ).worked()
     return root
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from gazelab.core.errors import SessionError
+from gazelab.core.geometry import Screen
 from gazelab.sessions.library import delete_session, describe, list_sessions
 from gazelab.sessions.writer import SessionWriter
 
@@ -34,6 +35,13 @@ def test_a_list_says_what_was_recorded(tmp_path, header):
     assert (second.source, second.n_trials, second.n_samples) == ("synthetic", 1, 4)
     assert (second.duration_s, second.data_loss, second.closed, second.problem) == (3.0, 0.25, True, "")
     assert first.data_loss == 0.0
+
+
+def test_G18_a_screen_of_unknown_size_is_said_to_have_no_degrees(tmp_path, header):
+    path = record(tmp_path, "bare", replace(header, screen=Screen("panel", 800, 600)))
+    text = describe(path).text()
+    assert "screen panel: 800 x 600 px, size or distance unknown, so no degrees" in text
+    assert "None" not in text
 
 
 def test_a_session_that_was_cut_off_is_listed_by_its_samples(tmp_path, header):
