@@ -13,6 +13,7 @@ from gazelab.core.picture import Picture
 from gazelab.metrics.density import fixation_density
 from gazelab.pipeline.trial_fixations import TrialFixations
 from gazelab.pipeline.view import build_view
+from gazelab.processing.blinks import PAD_S, blink_mask
 from gazelab.processing.events import detect_events
 from gazelab.sessions.reader import Session
 from gazelab.sessions.trials import Trial
@@ -90,7 +91,7 @@ class Replay:
     def fixations(self, trial: Trial) -> EventArray:
         """Give the offline fixations, the set that scores use, shape (n,), EVENT_DTYPE, screen px."""
         if trial.index not in self._offline:
-            found = detect_events(self.samples(trial), self.screen)
+            found = detect_events(self._unspoilt(trial), self.screen)
             self._offline[trial.index] = found[found["kind"] == EventKind.FIXATION]
         return self._offline[trial.index]
 
@@ -121,6 +122,14 @@ class Replay:
         xy, duration_ms = self.fixations_on_picture(trial)
         xy = xy * (RASTER_COLS / trial.placement.picture_width_px)
         return fixation_density(xy[:, 0], xy[:, 1], duration_ms, self.raster_shape(trial), sigma_raster_px)
+
+    def _unspoilt(self, trial: Trial) -> GazeArray:
+        """Cut the trial's samples, without gaze where a blink just before or after the trial reaches in."""
+        gaze = self.session.gaze()
+        pad_ns, times = round(PAD_S * 1e9), gaze["time_ns"]
+        near = gaze[(times >= trial.onset_ns - pad_ns) & (times < trial.offset_ns + pad_ns)]
+        near["valid"] &= ~blink_mask(near["time_ns"], near["blink"])
+        return near[(near["time_ns"] >= trial.onset_ns) & (near["time_ns"] < trial.offset_ns)]
 
     def _online_of(self, trial: Trial) -> TrialFixations:
         if trial.index not in self._online:

@@ -11,7 +11,7 @@ from gazelab.pipeline.replay import Replay
 from gazelab.pipeline.study import RecordingStudy
 from gazelab.sessions.writer import SessionWriter
 
-from .scripted import SCREEN, ScriptedSource, chart, record_two_charts
+from .scripted import SCREEN, STEP_NS, ScriptedSource, chart, record_two_charts, sample
 
 
 def test_a_recorded_study_replays_with_its_trials_answers_and_rectangles(tmp_path):
@@ -85,3 +85,25 @@ def test_density_sums_to_one_and_peaks_at_the_longest_look(tmp_path):
     row, col = np.unravel_index(density.argmax(), density.shape)
     assert density.sum() == pytest.approx(1)
     assert (col, row) == pytest.approx(tuple(xy[0] * 256 / 40), abs=2)
+
+
+def test_a_blink_just_before_the_chart_reaches_into_its_trial(tmp_path):
+    source = ScriptedSource()
+    source.open()
+    acquisition = Acquisition(source, SCREEN)
+    with SessionWriter.create(tmp_path, "s", header_for(source, SCREEN, "P1"), clock=source.clock) as writer:
+        acquisition.add_sink(writer)
+        blink = sample(STEP_NS, np.nan, np.nan)
+        blink["blink"] = True
+        source.now_ns = STEP_NS
+        writer.gaze(blink)
+        study = RecordingStudy([chart("a")], writer, acquisition)
+        study.prepare()
+        study.show(reading_layout(SCREEN, 40, 30).chart, source.clock() + 1)
+        for _ in range(20):
+            acquisition.pump()
+        study.answer("x", source.clock() + 1)
+    replay = Replay.open(tmp_path / "sessions" / "s")
+    (found,) = replay.fixations(replay.trials[0])
+    assert found["n_samples"] == 20 - 3, "100 ms after the blink are three samples of 33 ms"
+    assert replay.samples(replay.trials[0])["valid"].all(), "what was recorded stays"
