@@ -351,12 +351,12 @@ def test_ctrl_c_keeps_the_recording(tmp_path):
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of 192 kB, in memory."""
+    """A disk of 128 kB, in memory."""
     if not sys.platform.startswith("linux") or os.geteuid() != 0:
         pytest.skip("a small tmpfs can only be mounted by root on Linux")
     disk = tmp_path / "disk"
     disk.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=192k", "tmpfs", str(disk)]
+    command = ["mount", "-t", "tmpfs", "-o", "size=128k", "tmpfs", str(disk)]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         pytest.skip(f"no tmpfs may be mounted here: {done.stderr.strip()}")

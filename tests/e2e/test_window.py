@@ -84,13 +84,24 @@ def test_C19_every_page_is_shown_with_opencv_imported_before_qt(screen, tmp_path
     assert len(pages) == 1 + len(PAGES)
 
 
-def test_the_tour_writes_a_picture_of_every_page(screen, tmp_path):
-    arguments = ("app", "--data", tmp_path / "data", "--screenshot-pages", tmp_path / "pictures")
+def test_the_tour_calibrates_records_and_replays_and_pictures_every_page(screen, tmp_path):
+    """The synthetic participant goes through the window's own loop, at life's pace."""
+    arguments = ("app", "--data", tmp_path, "--screenshot-pages", tmp_path / "pictures")
     with running(*arguments, environment=screen.environment) as process:
-        assert ended(process, 240).worked() == ""
+        done = ended(process, 240)
+    assert done.worked() == ""
+    assert done.said == []
     names = " ".join(path.stem.lower() for path in (tmp_path / "pictures").glob("*.png"))
-    for page in PAGES[:4]:
+    for page in PAGES:
         assert page.lower() in names
+    (path,) = (tmp_path / "sessions").iterdir()
+    session = Session.open(path)
+    assert session.report == []
+    assert session.header.calibrated
+    assert len(session.calibrations()) == 1
+    assert not session.header.for_dataset
+    assert all(trial.given == trial.answer for trial in session.trials())
+    assert session.gaze()["valid"].mean() > 0.5
 
 
 def test_a_broken_chart_in_a_study_is_passed_over_and_the_rest_is_read(screen, tmp_path):
