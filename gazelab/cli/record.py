@@ -187,6 +187,12 @@ def _open_app(
     from gazelab.app import main as app_main
 
     arguments = ["--data", str(root), "--page", page, "--source", source, "--participant", participant]
+    if source == "recorded":
+        raise ConfigError(
+            "a recorded session is no source for the app.",
+            where="--source recorded",
+            todo="Look at it with `gazelab replay`, or add --seconds N to `gazelab record`.",
+        )
     for name, value in {"device": device, **more}.items():
         if value:
             arguments += [f"--{name.replace('_', '-')}", str(value)]

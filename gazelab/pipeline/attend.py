@@ -13,6 +13,7 @@ from gazelab.attention.base import AttentionModel, TokenStep, trace_of
 from gazelab.attention.maps import display_scale
 from gazelab.attention.trace_store import save_trace
 from gazelab.core.attention import AttentionMap, AttentionTrace
+from gazelab.core.errors import AttentionError
 from gazelab.core.picture import Picture, encode_png
 from gazelab.pipeline.compare import MapChoice
 
@@ -67,7 +68,12 @@ def attend(
     chosen = choice.of(trace)
     path = save_trace(out, trace)
     heat = path.with_suffix(".png")
-    heat.write_bytes(encode_png(overlay(picture, chosen)))
+    try:
+        heat.write_bytes(encode_png(overlay(picture, chosen)))
+    except OSError as fault:
+        raise AttentionError(
+            f"the heat map cannot be written ({fault.strerror}).", where=heat, todo="Choose another --out."
+        ) from fault
     return Attended(trace, chosen, (path, heat))
 
 

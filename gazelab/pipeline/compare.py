@@ -142,7 +142,14 @@ def score_trial(replay: Replay, trial: Trial, chosen: AttentionMap, n_chance: in
     values = np.full(shape, np.nan)
     if np.isfinite(chosen.values).all():
         values = chosen.grid.paint(chosen.values, *shape)
-    how = {**chosen.how, **sigma_how, "raster": list(shape), "fixations": "offline", "ceiling": CEILING_NOTE}
+    header = replay.session.header
+    gaze = {
+        "source": header.source.name,
+        "calibrated": header.calibrated,
+        "for_dataset": header.for_dataset,
+        "fixations": "offline",
+    }
+    how = {**chosen.how, **sigma_how, **gaze, "raster": list(shape), "ceiling": CEILING_NOTE}
     scale = RASTER_COLS / trial.placement.picture_width_px
     return score_map(values, xy * scale, sigma_px=sigma_px, durations=duration_ms, n_chance=n_chance, how=how)
 

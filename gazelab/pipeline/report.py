@@ -119,6 +119,8 @@ def score_table(agreement: Agreement) -> ScoreTable:
         f" Density sigma {sigma}. KLD: lower is closer; all others: higher."
         f" {str(how['ceiling']).capitalize()}."
     )
+    if how.get("for_dataset") is False:
+        note += f" Gaze of the source {how['source']}: not for datasets."
     return ScoreTable(columns, rows, f"{note} Undefined: {reasons}." if reasons else note)
 
 

@@ -110,6 +110,12 @@ def test_what_only_a_recording_without_a_window_takes_is_not_passed_over(tmp_pat
     assert opened == []
 
 
+def test_the_app_takes_no_recorded_session_as_a_source(tmp_path, opened, capsys):
+    assert main(["calibrate", "--source", "recorded", "--device", "x", "--data", str(tmp_path)]) == 1
+    assert "gazelab replay" in capsys.readouterr().err
+    assert opened == []
+
+
 def test_the_window_gets_what_the_verbs_were_told(tmp_path, opened, session):
     data = ["--data", str(tmp_path)]
     assert main(["calibrate", "--source", "webcam", "--points", "13", *data]) == 0

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from gazelab.attention.trace_store import load_trace
+from gazelab.core.errors import AttentionError
 from gazelab.core.picture import Picture, load_picture
 from gazelab.pipeline.attend import attend, overlay
 from gazelab.pipeline.compare import MapChoice
@@ -30,3 +32,10 @@ def test_U3_the_heat_lies_on_the_cell_that_was_looked_at_and_nowhere_else(tmp_pa
     assert heated[:10, 30:].all()
     assert not heated[10:].any()
     assert not heated[:, :30].any()
+
+
+def test_a_heat_map_that_cannot_be_written_is_said(tmp_path):
+    trace = attend(FixedModel(0, 3), WHITE, "?", tmp_path / "first", MapChoice(), 8).files[0]
+    (tmp_path / "second" / trace.with_suffix(".png").name).mkdir(parents=True)
+    with pytest.raises(AttentionError, match="heat map cannot be written"):
+        attend(FixedModel(0, 3), WHITE, "?", tmp_path / "second", MapChoice(), 8)

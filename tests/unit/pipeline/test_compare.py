@@ -16,11 +16,13 @@ from gazelab.pipeline.compare import (
     SkippedTrial,
     TrialComparison,
     compare_sessions,
+    compare_trial,
     sigma_of,
     trace_for,
 )
 from gazelab.pipeline.keep import fixation_inputs
 from gazelab.pipeline.replay import Replay
+from gazelab.pipeline.report import score_table
 from gazelab.sessions.derived import load_arrays
 
 from .scripted import SCREEN, record_two_charts
@@ -165,6 +167,18 @@ def test_S7_sigma_is_never_below_the_validated_error(tmp_path, screen, facts, si
     sigma, how = sigma_of(replay, trial)
     assert sigma == pytest.approx(expected[sigma_px])
     assert why in how["sigma"]
+
+
+@pytest.mark.parametrize("for_dataset", [True, False])
+def test_G14_scores_say_whose_gaze_they_are_of(tmp_path, for_dataset):
+    _, path = record_two_charts(tmp_path)
+    replay = Replay.open(path)
+    replay.session.header = replace(replay.session.header, for_dataset=for_dataset)
+    trial = replay.trials[0]
+    result = compare_trial(replay, trial, trace_for(replay, trial, FixedModel(0, 0)), MapChoice())
+    how = result.to_json()["how"]
+    assert (how["source"], how["calibrated"], how["for_dataset"]) == ("scripted", False, for_dataset)
+    assert ("not for datasets" in score_table(result.agreement).note) is not for_dataset
 
 
 def test_fixations_and_scores_are_kept_beside_the_session(tmp_path):
