@@ -19,6 +19,7 @@ Floats = NDArray[np.float64]
 
 DISTANCE_RANGE_MM = (200.0, 1500.0)
 WIDTH_RANGE_MM = (100.0, 3000.0)
+MAX_SIDE_PX = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ class Screen:
             raise ConfigError(
                 "a screen needs width_px and height_px.", todo="Give both in physical pixels."
             ) from fault
-        if width <= 0 or height <= 0:
+        if not 0 < width <= MAX_SIDE_PX or not 0 < height <= MAX_SIDE_PX:
             raise ConfigError(f"a screen of {width} x {height} px cannot be.")
         sizes = {}
         for key in ("width_mm", "height_mm", "distance_mm"):
@@ -94,7 +95,7 @@ class Screen:
         ConfigError
             No px, distance outside 20-150 cm, width outside 10-300 cm, no height, or pixels far from square.
         """
-        if min(self.width_px, self.height_px) <= 0:
+        if not 0 < min(self.width_px, self.height_px) <= max(self.width_px, self.height_px) <= MAX_SIDE_PX:
             raise ConfigError(f"a screen of {self.width_px} x {self.height_px} px cannot be.")
         for name, value, (low, high) in (
             ("distance_mm", self.distance_mm, DISTANCE_RANGE_MM),

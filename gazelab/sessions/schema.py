@@ -16,6 +16,7 @@ from gazelab.core.geometry import Screen
 from gazelab.core.participant import check_participant
 
 SCHEMA_VERSION = 1
+_MAX_INT64 = 2**63 - 1
 _LIBRARIES = ("numpy", "scipy", "opencv-python", "mediapipe", "torch", "transformers", "pyqt6", "pylsl")
 
 
@@ -292,10 +293,15 @@ def _anchor(m: Mapping[str, Any], key: str) -> Anchor | None:
 def _counts(kind: type, m: Any) -> Any:
     if not isinstance(m, dict):
         raise TypeError(f"{kind.__name__} is {m!r}")
-    known = {f.name for f in fields(kind)}
-    if not all(isinstance(v, int | None) for v in m.values()):
-        raise TypeError(f"{kind.__name__} holds something that is no count")
-    return kind(**{key: value for key, value in m.items() if key in known})
+    known = {f.name: f.default for f in fields(kind)}
+    kept = {key: value for key, value in m.items() if key in known}
+    for key, value in kept.items():
+        is_time = known[key] is None  # a count is 0 where there is nothing, a time is null
+        if value is None and is_time:
+            continue
+        if type(value) is not int or not (-_MAX_INT64 if is_time else 0) <= value <= _MAX_INT64:
+            raise TypeError(f"{key} is {value!r}, which cannot be")
+    return kind(**kept)
 
 
 def _mapping(value: Any) -> Any:

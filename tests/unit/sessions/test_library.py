@@ -63,6 +63,28 @@ def test_a_broken_session_is_listed_with_its_problem(tmp_path, header):
     assert lines[1].problem == ""
 
 
+@pytest.mark.parametrize(
+    ("part", "key", "value"),
+    [
+        ("summary", "n_valid", None),
+        ("summary", "n_trials", -4),
+        ("summary", "n_valid", 10**40),
+        ("summary", "last_ns", True),
+    ],
+)
+def test_counts_that_cannot_be_are_one_sessions_problem(tmp_path, header, part, key, value):
+    """A list of a hundred sessions must not end at the one whose session.json was edited by hand."""
+    path = record(tmp_path, "edited", header)
+    record(tmp_path, "sound", header)
+    content = json.loads((path / "session.json").read_text("utf-8"))
+    content[part][key] = value
+    (path / "session.json").write_text(json.dumps(content))
+    edited, sound = list_sessions(tmp_path)
+    assert key in edited.problem
+    assert str(path) in edited.problem
+    assert sound.problem == ""
+
+
 def test_an_empty_session_is_listed(tmp_path, header):
     with SessionWriter.create(tmp_path, "s1", header):
         pass

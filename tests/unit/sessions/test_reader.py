@@ -68,6 +68,7 @@ def test_a_broken_header_names_its_file(recorded, content):
         ("participant", "../x"),
         ("screen", {"width_px": 0, "height_px": 1}),
         ("screen", {"width_px": 10, "height_px": 1, "width_mm": "wide"}),
+        ("screen", {"width_px": 10**30, "height_px": 1080}),
         ("source", {}),
         ("started", {"clock_ns": 1.5, "utc_ns": 1}),
         ("started", {"clock_ns": 1, "utc_ns": 10**30}),
