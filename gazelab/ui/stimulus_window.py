@@ -263,7 +263,7 @@ class StimulusWindow(QWidget):
     def _give_answer(self, skip: bool) -> None:
         text = self._answer.text().strip()
         if not text and not skip:
-            self._answer.setPlaceholderText(self.tr("Type an answer, or Shift+Enter for none"))
+            self._answer.setPlaceholderText(self.tr("Shift+Enter: no answer"))
             return
         if skip:
             self._guard(self._study.skip, self._clock(), "no answer")

@@ -210,7 +210,9 @@ QCheckBox::indicator:checked {
 }
 QCheckBox::indicator:disabled { border-color: $border; background: $sunken; }
 QCheckBox:focus { color: $accent; }
+QComboBox { combobox-popup: 0; }
 QComboBox QAbstractItemView { background: $surface; border: 1px solid $border; }
+QComboBox QAbstractItemView::item { min-height: 26px; padding-left: 8px; }
 QTableWidget { background: $surface; border: none; gridline-color: $border; font-size: 12px; }
 QTableWidget::item { padding: 3px 6px; }
 QHeaderView::section {

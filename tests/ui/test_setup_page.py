@@ -6,6 +6,7 @@ import pytest
 from gazelab.core.gaze import Frame, SourceState, empty_features, empty_gaze
 from gazelab.sources.base import Reading, SourceInfo
 from gazelab.sources.camera_gaze import CameraGaze
+from gazelab.ui import theme
 from gazelab.ui.hints import hints
 from gazelab.ui.preview import CameraPreview
 from gazelab.ui.setup_page import SetupPage
@@ -183,3 +184,19 @@ def test_without_a_source_the_next_page_is_not_yet_known(qtbot, workspace):
     page = SetupPage(workspace)
     qtbot.addWidget(page)
     assert page._next.text() == "Go on  ›"
+
+
+def test_every_kind_of_source_is_seen_when_the_list_opens(qtbot, qapp, workspace):
+    theme.apply(qapp, theme.Theme.LIGHT)
+    page = SetupPage(workspace)
+    qtbot.addWidget(page)
+    page.show()
+    box = page.source_form._kind
+    box.showPopup()
+    view = box.view()
+    last = view.visualRect(view.model().index(box.count() - 1, 0))
+    frame = view.window().geometry()
+    assert last.height() > 20
+    assert view.viewport().rect().contains(last)
+    assert frame.top() >= box.mapToGlobal(box.rect().bottomLeft()).y()
+    box.hidePopup()

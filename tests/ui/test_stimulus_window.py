@@ -199,3 +199,15 @@ def test_a_source_that_is_lost_is_written_into_the_session(qtbot, window, worksp
     workspace.source.state = SourceState.LOST
     window._look_after()
     assert {"kind": "source_state", "state": "lost"}.items() <= markers(workspace)[-2].items()
+
+
+def test_what_an_empty_answer_is_told_can_be_read_whole(qtbot, window):
+    """The field takes a quarter of the screen: on a small one a longer hint would lose its keys."""
+    run(qtbot, window)
+    show_chart(qtbot, window)
+    qtbot.keyClick(window._answer, Qt.Key.Key_Return)
+    field = window._answer
+    hint = field.placeholderText()
+    assert "Shift+Enter" in hint
+    assert field.fontMetrics().horizontalAdvance(hint) <= 0.26 * 1280 - 30
+    assert window._study.state is StudyState.SHOWING
