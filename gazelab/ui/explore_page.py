@@ -9,6 +9,7 @@ from PyQt6.QtWidgets import QCheckBox, QComboBox, QHBoxLayout, QLineEdit, QSizeP
 
 from gazelab.core.errors import GazelabError
 from gazelab.core.gaze import GazeView
+from gazelab.core.geometry import Placement
 from gazelab.core.picture import Picture
 from gazelab.ui.asking import Asking
 from gazelab.ui.chart_choice import ChartChoice
@@ -32,6 +33,7 @@ class ExplorePage(Page):
         )
         self._work = workspace
         self._picture: Picture | None = None
+        self._unread = True
         self.charts = ChartChoice(workspace)
         self.charts.loaded.connect(self._list_charts)
         self._items = QComboBox()
@@ -59,6 +61,7 @@ class ExplorePage(Page):
         """Show gaze while the page is on."""
         if not self.charts.items:
             self.charts.load(self.charts.where)
+        self._unread = True
         self._begin_fixations()
         self._timer.start()
 
@@ -84,7 +87,9 @@ class ExplorePage(Page):
         if acquisition is None or monitor is None:
             self.pair.set_person_note(self.tr("No source is running: choose one on Setup."))
             return
-        view = replace(acquisition.snapshot(), placement=self.pair.person.screen_placement(monitor))
+        placement = self.pair.person.screen_placement(monitor)
+        self._let_read(placement)
+        view = replace(acquisition.snapshot(), placement=placement)
         self.pair.person.set_view(self._smoothed(view))
         if self._work.needs_calibration and self._work.profile is None:
             self.pair.set_person_note(self.tr("Not calibrated: no gaze to show."))
@@ -110,6 +115,7 @@ class ExplorePage(Page):
             self.pair.model.set_message(str(fault))
         self.pair.set_picture(self._picture)
         self.question.setText(item.question)
+        self._unread = True
         self._begin_fixations()
 
     def _smoothed(self, view: GazeView) -> GazeView:
@@ -119,6 +125,14 @@ class ExplorePage(Page):
         if self._smoother is None or self._smoother.screen != screen:
             self._smoother = LiveSmoother(screen)
         return self._smoother.smooth(view)
+
+    def _let_read(self, placement: Placement | None) -> None:
+        """Tell a synthetic participant once that there is a new chart, unless it reads for a recording."""
+        work, index = self._work, self._items.currentIndex()
+        idle = self._unread and work.writer is None
+        if idle and placement is not None and work.screen is not None and index >= 0:
+            self._unread = False
+            work.driver.read(work.source, self.charts.items[index], placement, work.screen, work.clock())
 
     def _begin_fixations(self) -> None:
         """Start the path anew, unless a recording is using the detector."""

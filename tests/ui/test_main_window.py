@@ -327,6 +327,26 @@ def test_explore_shows_token_by_token_and_says_it_is_no_data(qtbot, window, work
     assert not (workspace.root / "sessions").exists()
 
 
+def test_a_synthetic_participant_reads_the_chart_on_explore_once(
+    qtbot, window, workspace, run_source, monkeypatch
+):
+    run_source()
+    told = []
+    monkeypatch.setattr(workspace.driver, "read", lambda *what: told.append(what))
+    window.go(EXPLORE)
+    page = window.explore
+    qtbot.waitUntil(lambda: bool(told))
+    page.show_gaze()
+    source, chart, placement, *_ = told[0]
+    assert len(told) == 1
+    assert source is workspace.source
+    assert chart is page.charts.items[0]
+    assert placement == page.pair.person.screen_placement(workspace.monitor)
+    page._items.setCurrentIndex(1)
+    page.show_gaze()
+    assert [chart for _, chart, *_ in told] == list(page.charts.items[:2])
+
+
 @pytest.mark.parametrize("choice", [Theme.LIGHT, Theme.DARK])
 def test_U4_every_text_stands_out_from_its_ground(qtbot, window, session_path, pixels_of, choice):
     app = QApplication.instance()
