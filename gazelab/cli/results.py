@@ -91,7 +91,8 @@ def compare(
         elif isinstance(result, SkippedTrial):
             typer.echo(f"{path.name} {result.trial.chart_id}: skipped, {result.reason}", err=True)
         else:
-            typer.echo(f"\n{path.name}  {result.trial.chart_id}  {result.trial.question}")
+            ending = " (skipped)" if result.trial.skipped else "" if result.trial.complete else " (cut off)"
+            typer.echo(f"\n{path.name}  {result.trial.chart_id}  {result.trial.question}{ending}")
             typer.echo(
                 f"gold {result.trial.answer}; person {result.trial.given}; model {result.trace.answer}"
             )

@@ -83,6 +83,8 @@ class TrialComparison:
             "trial": self.trial.index,
             "chart_id": self.trial.chart_id,
             "question": self.trial.question,
+            "trial_skipped": self.trial.skipped,
+            "trial_complete": self.trial.complete,
             "gold": self.trial.answer,
             "given": self.trial.given,
             "model": self.trace.model_id,

@@ -97,7 +97,9 @@ def test_answers_are_judged_by_relaxed_accuracy(tmp_path):
     result = compared(path, FixedModel(0, 0))[0]
     assert result.model_correct is not None
     assert result.model_correct.published
-    json.dumps(result.to_json(), allow_nan=False)
+    row = result.to_json()
+    json.dumps(row, allow_nan=False)
+    assert (row["trial_skipped"], row["trial_complete"]) == (False, True)
 
 
 def test_the_models_trace_is_stored_and_used_again(tmp_path):
