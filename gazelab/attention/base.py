@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gazelab.core.attention import AttentionTrace
+from gazelab.core.errors import AttentionError
 from gazelab.core.geometry import PatchGrid
 from gazelab.core.picture import Picture
 
@@ -128,6 +129,10 @@ def open_model(
         There is no such model, it cannot be read, or its family has no grid file.
     """
     if name == EMBEDDED:
+        if device != "cpu":
+            raise AttentionError(
+                f"it runs on the CPU only, not on {device}.", where=EMBEDDED, todo="Leave the device out."
+            )
         from gazelab.attention.embedded import EmbeddedChartReader
 
         return EmbeddedChartReader.open()

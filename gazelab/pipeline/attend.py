@@ -59,6 +59,7 @@ def attend(
     AttentionError
         The model fails, or the files cannot be written.
     """
+    choice.check(model)
     steps: list[TokenStep] = []
     for step in model.stream(picture, question, max_tokens):
         steps.append(step)

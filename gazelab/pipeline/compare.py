@@ -50,6 +50,23 @@ class MapChoice:
     tokens: tuple[int, ...] | None = None
     sinks: Sinks = "keep"
 
+    def check(self, model: AttentionModel) -> None:
+        """Refuse layers and heads that a model has not, before it runs.
+
+        Raises
+        ------
+        AttentionError
+            Names the first, and what there is.
+        """
+        for what, wanted, there in (
+            ("layer", self.layers, model.layers),
+            ("head", self.heads, range(model.n_heads)),
+        ):
+            for number in wanted or ():
+                if number not in there and not -len(there) <= number < 0:
+                    todo = f"There are {there[0]} to {there[-1]}, and -1 for the last."
+                    raise AttentionError(f"there is no {what} {number}.", where=model.model_id, todo=todo)
+
     def of(self, trace: AttentionTrace) -> AttentionMap:
         """Make the map of a trace."""
         return attention_map(trace, self.method, self.layers, self.heads, self.tokens, self.sinks)
@@ -213,6 +230,7 @@ def compare_sessions(
         Called with (done, total, chart_id) before each trial.
     """
     chosen = choice or MapChoice()
+    (choice or MapChoice()).check(model)
     replays = [Replay.open(path) for path in paths]
     total, done = sum(len(r.trials) for r in replays), 0
     for path, replay in zip(paths, replays, strict=True):

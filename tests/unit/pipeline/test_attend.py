@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import pytest
 
 from gazelab.attention.trace_store import load_trace
+from gazelab.core.errors import AttentionError
 from gazelab.core.errors import AttentionError
 from gazelab.core.picture import Picture, load_picture
 from gazelab.pipeline.attend import attend, overlay
@@ -24,6 +26,16 @@ def test_it_tells_each_token_and_writes_trace_and_heat_map(tmp_path):
     trace, heat = done.files
     assert load_trace(trace).prompt == "How high?"
     assert load_picture(heat).width_px == 40
+
+
+@pytest.mark.parametrize(
+    ("choice", "named"), [(MapChoice(layers=(9,)), "layer 9"), (MapChoice(heads=(-2,)), "head -2")]
+)
+def test_a_layer_or_head_that_is_not_there_is_refused_before_the_model_runs(tmp_path, choice, named):
+    told: list[str] = []
+    with pytest.raises(AttentionError, match=named):
+        attend(FixedModel(0, 3), WHITE, "?", tmp_path, choice, 8, lambda s: told.append(s.text))
+    assert told == []
 
 
 def test_U3_the_heat_lies_on_the_cell_that_was_looked_at_and_nowhere_else(tmp_path):
