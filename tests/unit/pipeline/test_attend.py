@@ -2,10 +2,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import pytest
 
 from gazelab.attention.trace_store import load_trace
-from gazelab.core.errors import AttentionError
 from gazelab.core.errors import AttentionError
 from gazelab.core.picture import Picture, load_picture
 from gazelab.pipeline.attend import attend, overlay
