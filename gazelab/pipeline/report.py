@@ -79,6 +79,8 @@ def report_data(replay: Replay, results: Sequence[Result], title: str) -> dict[s
     models = sorted({r.trace.model_id for r in compared})
     skipped = [f"{r.trial.chart_id}: {r.reason}" for r in results if isinstance(r, SkippedTrial)]
     notes = [*replay.session.report, *skipped]
+    if not results:
+        notes.append("there is no trial: nothing to compare")
     return {
         "title": title,
         "subtitle": f"session {replay.session.session_id}, participant {header.participant}, source"

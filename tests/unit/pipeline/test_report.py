@@ -80,3 +80,11 @@ def test_a_report_that_cannot_be_written_says_where(tmp_path, compared):
     (tmp_path / "file").write_text("")
     with pytest.raises(SessionError, match="cannot be written"):
         write_report(tmp_path / "file" / "r.html", replay, results, "t")
+
+
+def test_a_report_without_a_trial_says_so(tmp_path, compared):
+    """Controls that move nothing would look like a broken page."""
+    replay, _ = compared
+    page = write_report(tmp_path / "r.html", replay, [], "t").read_text("utf-8")
+    assert "there is no trial" in embedded(page)["quality_note"]
+    assert 'id="no-trial"' in page
