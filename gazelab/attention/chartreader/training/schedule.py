@@ -16,10 +16,10 @@ class Schedule:
     machine is.
     """
 
-    lr: float = 1.5e-3
+    lr: float = 4e-3
     warmup_share: float = 0.02
-    reading_share: float = 0.07
-    fetched_from_share: float = 0.04
+    reading_share: float = 0.125
+    fetched_from_share: float = 0.08
     fetched_weight_start: float = 0.1
     reading_weight_start: float = 1.0
     reading_weight_end: float = 0.1
