@@ -22,6 +22,7 @@ from gazelab.ui import theme
 from gazelab.ui.faults import FaultReporter
 from gazelab.ui.fonts import install_fallback
 from gazelab.ui.icon import app_icon
+from gazelab.ui.interrupts import Interrupts
 from gazelab.ui.live_sources import SourceKind
 from gazelab.ui.main_window import MainWindow
 from gazelab.ui.theme import Theme
@@ -66,6 +67,8 @@ def main(argv: list[str] | None = None) -> int:
     window = MainWindow(workspace)
     reporter = FaultReporter(window, window.save_now, str(log_path or "-"))
     reporter.install()
+    interrupts = Interrupts(window)
+    interrupts.install()
     try:
         window.show()
         _fill_in(window, given)
@@ -78,6 +81,7 @@ def main(argv: list[str] | None = None) -> int:
         code = app.exec()
         stuck = not workspace.close()
     finally:
+        interrupts.uninstall()
         reporter.uninstall()
     if stuck:
         # Everything is saved; a thread that hangs in a library would keep the process or crash its end.
