@@ -43,7 +43,7 @@ def filmed(film: Path, tmp_path_factory: pytest.TempPathFactory) -> Session:
     root = tmp_path_factory.mktemp("film")
     done = gazelab(
         *("record", "--source", "video", "--device", film, "--seconds", "60", "--session", "film"),
-        *("--data", root),
+        *("--screen", "1920x1080:345x194@600", "--data", root),
     )
     assert done.worked().startswith(f"{N_FRAMES} samples in ")
     return Session.open(root / "sessions" / "film")

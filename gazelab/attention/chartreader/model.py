@@ -127,6 +127,8 @@ class ChartReader:
     def answer(self, picture: NDArray[np.uint8], question: str, max_tokens: int = 16) -> Iterator[AnswerStep]:
         """Answer a question, one token at a time, by always taking the most probable token.
 
+        The first token is never the end: there is an answer to every question, and a look to show.
+
         Parameters
         ----------
         picture
@@ -146,20 +148,21 @@ class ChartReader:
         with torch.inference_mode():
             memory = self.network.encode(to_input(small[None]))
         ids = self.tokenizer.question(question, config.positions - max_tokens)
-        for _ in range(max_tokens):
+        for k in range(max_tokens):
             # Set at each step: a mode left on while the generator is paused would leak to the caller.
             with torch.inference_mode():
                 logits, weights = self.network.decode(torch.tensor([ids]), memory)
-            step = self._step(logits[0, -1], torch.stack([layer[0, :, -1] for layer in weights]))
+            looks = torch.stack([layer[0, :, -1] for layer in weights])
+            step = self._step(logits[0, -1], looks, may_end=k > 0)
             if step.token_id == self.tokenizer.end:
                 return
             ids.append(step.token_id)
             yield step
 
-    def _step(self, logits: torch.Tensor, weights: torch.Tensor) -> AnswerStep:
+    def _step(self, logits: torch.Tensor, weights: torch.Tensor, *, may_end: bool) -> AnswerStep:
         config = self.network.config
         # What is no answer is never chosen: a start or padding token has no text.
-        barred = [self.tokenizer.id_of(t) for t in SPECIAL if t != SPECIAL[3]]
+        barred = [self.tokenizer.id_of(t) for t in SPECIAL if not (may_end and t == SPECIAL[3])]
         logits = logits.float().index_fill(0, torch.tensor(barred), float("-inf"))
         best = logits.softmax(0).topk(TOP)
         tokens = tuple(
