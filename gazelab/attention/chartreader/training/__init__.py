@@ -8,8 +8,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from gazelab.attention.chartreader.training.checkpoint import CHECKPOINT
 from gazelab.attention.chartreader.training.data import ChartSource
-from gazelab.attention.chartreader.training.loop import CHECKPOINT, Trainer, TrainingConfig
+from gazelab.attention.chartreader.training.loop import CURVE, Trainer, TrainingConfig
 
 __all__ = ["ChartSource", "Trainer", "TrainingConfig", "train"]
 
@@ -30,13 +31,13 @@ def train(
     Parameters
     ----------
     out_dir
-        Folder of `checkpoint.pt`, `curve.jsonl` and `training.json`; made if absent.
+        Folder of `checkpoint.safetensors`, `curve.jsonl` and `training.json`; made if absent.
     source
         Where charts come from.
     config
         How long and how to train.
     resume
-        Go on from `out_dir/checkpoint.pt`; False starts anew.
+        Go on from `out_dir/checkpoint.safetensors`; False starts anew.
     sizes
         Network sizes that differ from `NetworkConfig`'s defaults.
     max_steps
@@ -51,6 +52,8 @@ def train(
     if resume and (out_dir / CHECKPOINT).exists():
         trainer.load(out_dir)
         log.info("resumed at step %d, %.0f s", trainer.step, trainer.elapsed_s)
+    else:
+        (out_dir / CURVE).unlink(missing_ok=True)
     described = {
         "training": asdict(config),
         "network": trainer.network.config.to_json(),

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import torch
 from safetensors.torch import save
 
-from gazelab.attention.chartreader.training.loop import CHECKPOINT, CURVE
+from gazelab.attention.chartreader.training.checkpoint import part, read_checkpoint
+from gazelab.attention.chartreader.training.loop import CURVE
 
 
 def export_weights(
@@ -29,19 +29,20 @@ def export_weights(
     history
         What was changed while the run went on: whoever repeats it must know.
     """
-    state = torch.load(run_dir / CHECKPOINT, weights_only=True)
+    tensors, progress = read_checkpoint(run_dir)
+    network = part(tensors, "network.")
     described = json.loads((run_dir / "training.json").read_text(encoding="utf-8"))
     curve = [json.loads(line) for line in (run_dir / CURVE).read_text(encoding="utf-8").splitlines()]
     weights.parent.mkdir(parents=True, exist_ok=True)
-    half = {name: value.half().contiguous() for name, value in state["network"].items()}
+    half = {name: value.half().contiguous() for name, value in network.items()}
     weights.write_bytes(save(half))
     facts = {
         "model": "gazelab/chartreader",
         "what": "a small teaching model, trained on gazelab's synthetic charts only",
         **described,
-        "steps": state["step"],
-        "trained_s": round(state["elapsed_s"], 1),
-        "parameters": sum(value.numel() for value in state["network"].values()),
+        "steps": progress["step"],
+        "trained_s": round(progress["elapsed_s"], 1),
+        "parameters": sum(value.numel() for value in network.values()),
         "history": list(history),
         "held_out": held_out or {},
         "curve": curve,

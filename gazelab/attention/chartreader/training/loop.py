@@ -15,6 +15,14 @@ from torch import nn
 
 from gazelab.attention.chartreader.network import ChartReaderNetwork, NetworkConfig
 from gazelab.attention.chartreader.tokenizer import Tokenizer
+from gazelab.attention.chartreader.training.checkpoint import (
+    CHECKPOINT,
+    load_optimisers,
+    optimiser_tensors,
+    part,
+    read_checkpoint,
+    write_checkpoint,
+)
 from gazelab.attention.chartreader.training.data import Batch, ChartSource, collate
 from gazelab.attention.chartreader.training.losses import (
     ReadingHeads,
@@ -24,10 +32,10 @@ from gazelab.attention.chartreader.training.losses import (
 )
 from gazelab.attention.chartreader.training.muon import make_optimisers
 from gazelab.attention.chartreader.training.schedule import Schedule
+from gazelab.core.errors import AttentionError
 
 log = logging.getLogger(__name__)
 
-CHECKPOINT = "checkpoint.pt"
 CURVE = "curve.jsonl"
 HELD_OUT_SEED = 7_000_003
 
@@ -134,26 +142,33 @@ class Trainer:
 
     def save(self, folder: Path) -> None:
         """Write the checkpoint, replacing the last one in one step."""
-        state = {
-            "network": self.network.state_dict(),
-            "heads": self.heads.state_dict(),
-            "optimisers": [optimiser.state_dict() for optimiser in self.optimisers],
-            "step": self.step,
-            "elapsed_s": self.elapsed_s,
-            "rng": self.rng.bit_generator.state,
-        }
-        torch.save(state, folder / (CHECKPOINT + ".new"))
-        (folder / (CHECKPOINT + ".new")).replace(folder / CHECKPOINT)
+        tensors = {f"network.{name}": value for name, value in self.network.state_dict().items()}
+        tensors |= {f"heads.{name}": value for name, value in self.heads.state_dict().items()}
+        tensors |= optimiser_tensors(self.optimisers)
+        progress = {"step": self.step, "elapsed_s": self.elapsed_s, "rng": self.rng.bit_generator.state}
+        write_checkpoint(folder, tensors, progress)
 
     def load(self, folder: Path) -> None:
-        """Go on from a checkpoint of `save`."""
-        state = torch.load(folder / CHECKPOINT, weights_only=True)
-        self.network.load_state_dict(state["network"])
-        self.heads.load_state_dict(state["heads"])
-        for optimiser, values in zip(self.optimisers, state["optimisers"], strict=True):
-            optimiser.load_state_dict(values)
-        self.step, self.elapsed_s = state["step"], state["elapsed_s"]
-        self.rng.bit_generator.state = state["rng"]
+        """Go on from a checkpoint of `save`.
+
+        Raises
+        ------
+        AttentionError
+            It is broken, or of a network of other sizes or words.
+        """
+        tensors, progress = read_checkpoint(folder)
+        try:
+            self.network.load_state_dict(part(tensors, "network."))
+            self.heads.load_state_dict(part(tensors, "heads."))
+            load_optimisers(self.optimisers, tensors)
+        except (RuntimeError, ValueError) as fault:
+            raise AttentionError(
+                "the checkpoint is of a network of other sizes or words.",
+                where=folder / CHECKPOINT,
+                todo="Start anew in another folder, or with --restart.",
+            ) from fault
+        self.step, self.elapsed_s = progress["step"], progress["elapsed_s"]
+        self.rng.bit_generator.state = progress["rng"]
 
     def run(self, folder: Path, max_steps: int | None = None) -> None:
         """Train until the time is up, writing curve and checkpoints to `folder`."""

@@ -13,6 +13,7 @@ from gazelab.attention.chartreader.training.data import IGNORED, collate
 from gazelab.attention.chartreader.training.losses import exact_answers
 from gazelab.attention.chartreader.training.muon import make_optimisers, orthogonalise
 from gazelab.attention.chartreader.training.schedule import Schedule
+from gazelab.core.errors import AttentionError
 
 
 def config(**changes: Any) -> TrainingConfig:
@@ -134,3 +135,19 @@ def test_training_ends_when_its_time_is_up(
     trainer = train(tmp_path, squares, config(minutes=1e-4), sizes=tiny)
     assert trainer.progress == 1.0
     assert train(tmp_path, squares, config(minutes=1e-4), sizes=tiny).step == trainer.step
+
+
+@pytest.mark.parametrize("damage", ["cut", "other sizes"])
+def test_a_checkpoint_that_does_not_fit_is_refused(
+    squares: ChartSource, tiny: dict[str, Any], tmp_path: Path, damage: str
+) -> None:
+    train(tmp_path, squares, config(), sizes=tiny, max_steps=1)
+    path = tmp_path / "checkpoint.safetensors"
+    if damage == "cut":
+        path.write_bytes(path.read_bytes()[:200])
+    sizes = tiny | {"inner_width": 48} if damage == "other sizes" else tiny
+    with pytest.raises(AttentionError, match=r"checkpoint\.safetensors"):
+        train(tmp_path, squares, config(), sizes=sizes, max_steps=1)
+    assert train(tmp_path, squares, config(), sizes=sizes, max_steps=1, resume=False).step == 1
+    curve = [json.loads(line)["step"] for line in (tmp_path / "curve.jsonl").read_text().splitlines()]
+    assert curve == [1, 1]  # of the new run alone: its first step, and its end
