@@ -15,7 +15,9 @@ from gazelab.ui import theme
 
 X_RGB, Y_RGB = (0, 114, 178), (213, 94, 0)
 """Okabe and Ito's blue and vermilion: apart for every kind of colour vision."""
-HEIGHT_PX = 118
+HEIGHT_PX = 126
+LEGEND_SHARE = 0.5
+"""Room above the traces, as a share of their own span, so that the legend never covers them."""
 
 
 class GazePlot(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
@@ -40,7 +42,7 @@ class GazePlot(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
         self.setMouseEnabled(x=False, y=False)
         item = self.getPlotItem()
         item.getAxis("left").setWidth(56)
-        self._legend = item.addLegend(offset=(-4, 2), horSpacing=12, colCount=2)
+        self._legend = item.addLegend(offset=(-4, 1), horSpacing=12, colCount=2)
         self._x = item.plot(name=self.tr("across"), pen=pg.mkPen(X_RGB, width=1), connect="finite")
         self._y = item.plot(name=self.tr("up"), pen=pg.mkPen(Y_RGB, width=1), connect="finite")
         self._now = pg.InfiniteLine(0)
@@ -88,7 +90,7 @@ class GazePlot(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
             item.addItem(span)
         self._duration_s = duration_ns / 1e9
         item.setXRange(0, max(self._duration_s, 1e-3), padding=0.01)
-        item.enableAutoRange(axis="y")
+        item.setYRange(*_y_range(x, y), padding=0)
         self.set_now(0)
 
     def changeEvent(self, a0: QEvent | None) -> None:
@@ -123,7 +125,8 @@ class GazePlot(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
             axis = item.getAxis(side)
             axis.setPen(QColor(tokens.border))
             axis.setTextPen(QColor(tokens.muted))
-        self._legend.setLabelTextColor(QColor(tokens.text))
+        for _, text in self._legend.items:
+            text.setText(text.text, color=tokens.text)
         self._legend.setBrush(_with_alpha(tokens.surface, 200))
         self._now.setPen(pg.mkPen(tokens.text, width=1))
         for span in self._spans:
@@ -147,6 +150,17 @@ class _Seconds(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
     def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
         """Give the text of each tick."""
         return [f"{value * scale:g} s" for value in values]
+
+
+def _y_range(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[float, float]:
+    """Give the lowest and highest value to show, with room for the legend above the traces."""
+    both = np.concatenate([x, y])
+    both = both[np.isfinite(both)]
+    if not len(both):
+        return -1.0, 1.0
+    low, high = float(both.min()), float(both.max())
+    span = max(high - low, 1.0)
+    return low - 0.08 * span, high + LEGEND_SHARE * span
 
 
 def gaze_axes(samples: GazeArray, screen: Screen) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
