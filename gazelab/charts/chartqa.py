@@ -126,6 +126,16 @@ def _read_rows(path: Path) -> list[dict[str, Any]]:
         isinstance(row, dict) and {"imgname", "query", "label"} <= row.keys() for row in rows
     ):
         raise ChartError("not a list of imgname, query and label.", where=path, todo=TODO_FOLDER)
+    for number, row in enumerate(rows):
+        name = row["imgname"]
+        if not isinstance(name, str) or not name or Path(name).name != name or "\\" in name:
+            raise ChartError(
+                f"row {number}: {str(name)[:60]!r} is no picture of the folder png/.",
+                where=path,
+                todo="Name a file in png/, without its folder.",
+            )
+        if not isinstance(row["query"], str):
+            raise ChartError(f"row {number} has no question.", where=path, todo="Give its query as text.")
     return rows
 
 

@@ -89,6 +89,11 @@ def test_Q7_a_broken_character_in_a_question_is_told_not_hidden(folder: Path) ->
         ("test_human.json", "[1]"),
         ("test_human.json", '[{"imgname": "b.png"}]'),
         ("annotations/b.json", '{"answer_elements": [{}]}'),
+        ("test_human.json", '[{"imgname": "b.png", "query": null, "label": "3"}]'),
+        ("test_human.json", '[{"imgname": NaN, "query": "How many?", "label": "3"}]'),
+        ("test_human.json", '[{"imgname": "../../b.png", "query": "How many?", "label": "3"}]'),
+        ("test_human.json", '[{"imgname": "", "query": "How many?", "label": "3"}]'),
+        ("test_human.json", '[{"imgname": "..\\\\b.png", "query": "How many?", "label": "3"}]'),
     ],
 )
 def test_a_broken_file_is_named(folder: Path, name: str, text: str) -> None:
