@@ -46,6 +46,7 @@ class RecordingStudy:
         self.acquisition = acquisition
         self.state = StudyState.READY
         self.index = 0
+        self.broken: list[str] = []
         self._picture: Picture | None = None
 
     @property
@@ -67,8 +68,9 @@ class RecordingStudy:
         return self._picture
 
     def skip_broken(self, time_ns: int, reason: str) -> None:
-        """Go past a chart that cannot be shown; the reason is written."""
+        """Go past a chart that cannot be shown; the reason is written, and kept in `broken`."""
         chart = self._need(StudyState.READY)
+        self.broken.append(reason)
         self.event(MarkerKind.NOTE, time_ns, text=f"chart {chart.chart_id} was skipped: {reason}")
         self._next()
 

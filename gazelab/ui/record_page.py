@@ -140,7 +140,7 @@ class RecordPage(Page):
             set_role(self._told, "good")
 
     def _ended(self, why: str) -> None:
-        window, self.stimulus, self.study = self.stimulus, None, None
+        window, study, self.stimulus, self.study = self.stimulus, self.study, None, None
         if window is not None:
             window.deleteLater()
         self.operator.end()
@@ -148,10 +148,16 @@ class RecordPage(Page):
         self._refresh()
         if path is None:
             return
-        text = self.tr("Saved as {name}.").format(name=path.name)
-        self._told.setText(f"{why} {text}".strip())
-        set_role(self._told, "warn" if why else "good")
-        self._work.told.emit(self._told.text(), "warn" if why else "good")
+        told = [why, self.tr("Saved as {name}.").format(name=path.name)]
+        if study is not None and study.broken:
+            missing = self.tr("Not shown: {n} of {total} charts ({why})")
+            told.append(
+                missing.format(n=len(study.broken), total=len(study.charts), why=" ".join(study.broken))
+            )
+        role = "warn" if why or len(told) > 2 else "good"
+        self._told.setText(" ".join(told).strip())
+        set_role(self._told, role)
+        self._work.told.emit(self._told.text(), role)
         self.recorded.emit(path)
 
     def _set_override(self, on: bool) -> None:

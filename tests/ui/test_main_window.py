@@ -6,6 +6,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from PyQt6.QtCore import QPointF, Qt, QTimer
 from PyQt6.QtGui import QCursor
 from PyQt6.QtWidgets import QAbstractButton, QApplication, QComboBox, QLabel, QLineEdit, QWidget
 
+from gazelab.charts.shipped import load_charts
 from gazelab.sessions.reader import Session
 from gazelab.ui import theme
 from gazelab.ui.colours import contrast
@@ -402,3 +404,25 @@ def test_ctrl_and_a_number_goes_to_the_page(qtbot, window):
         key = getattr(Qt.Key, f"Key_{number}")
         qtbot.keyClick(window, key, Qt.KeyboardModifier.ControlModifier)
         assert window.page == index
+
+
+def test_charts_that_could_not_be_shown_are_told_at_the_end(qtbot, window, workspace, run_source, tmp_path):
+    run_source()
+    workspace.set_participant("P01")
+    good = load_charts()[0]
+    (tmp_path / "half.png").write_bytes(b"\x89PNG\r\n")
+    window.go(RECORD)
+    page = window.record
+    qtbot.waitUntil(lambda: bool(page.charts.items))
+    page.charts.items = [replace(good, source=tmp_path / "half.png"), good]
+    page._charts_loaded()
+    page.begin()
+    stimulus = page.stimulus
+    qtbot.waitUntil(lambda: stimulus._armed)
+    qtbot.keyClick(stimulus, Qt.Key.Key_Space)
+    qtbot.waitUntil(lambda: stimulus.phase is Phase.READING and stimulus._armed)
+    stimulus.give("26")
+    qtbot.waitUntil(lambda: page.stimulus is None)
+    assert "Not shown: 1 of 2 charts" in page._told.text()
+    assert "chart-01.png" in page._told.text()
+    assert page._told.property("role") == "warn"
