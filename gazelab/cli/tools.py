@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gazelab.cli.options import DataOption, JsonOption, SeedOption, data_root
+from gazelab.cli.options import DataOption, JsonOption, SeedOption, data_root, settings_of
+from gazelab.core.errors import GazelabError
+
+if TYPE_CHECKING:
+    from gazelab.pipeline.doctor import Check
 
 evaluate_app = typer.Typer(help="Measure gazelab on labelled data.", no_args_is_help=True)
 
@@ -23,14 +27,14 @@ def doctor(
 ) -> None:
     """Check this machine, and a model with --model.
 
-    Python, libraries, face model, cameras, data folder; for a model: the tap against eager attention, the
-    token count, and where the corners of a chart end up.
+    Python, libraries, face model, cameras, data folder, settings; for a model: the tap against eager
+    attention, the token count, and where the corners of a chart end up.
 
     Example: gazelab doctor --model ./SmolVLM-256M
     """
     from gazelab.pipeline.doctor import check_machine, check_model
 
-    checks = check_machine(data_root(data))
+    checks = [*check_machine(data_root(data)), _settings(data)]
     if model is not None:
         checks += check_model(model)
     if as_json:
@@ -40,6 +44,19 @@ def doctor(
         for c in checks:
             typer.echo(f"{'ok  ' if c.ok else 'FAIL'}  {c.name}: {c.detail}")
     raise typer.Exit(0 if all(c.ok for c in checks) else 1)
+
+
+def _settings(data: Path | None) -> Check:
+    """Check gazelab.toml, without which no other verb starts."""
+    from gazelab.config import FILE_NAME
+    from gazelab.pipeline.doctor import Check
+
+    try:
+        settings_of(data)
+    except GazelabError as fault:
+        return Check("settings", False, str(fault))
+    file = data_root(data) / FILE_NAME
+    return Check("settings", True, str(file) if file.is_file() else f"no {FILE_NAME}: all by default")
 
 
 @evaluate_app.command("gaze")
