@@ -51,6 +51,7 @@ class ReplayPage(Page):
         )
         self._work = workspace
         self._replay: Replay | None = None
+        self._complained = False
         self._trial: Trial | None = None
         self._trace: AttentionTrace | None = None
         self._loading: Job | None = None
@@ -112,6 +113,13 @@ class ReplayPage(Page):
 
     def open_session(self, path: Path) -> None:
         """Read a session in the background and show its first trial."""
+        # Nothing of the one before may be chosen or read beside the name of this one.
+        self._replay = None
+        self.choice.set_session(path, ())
+        self.pair.set_person_note("")
+        if self._complained:
+            self._complained = False
+            self._work.told.emit("", "muted")
         self._tell_nothing(self.tr("Reading {name} …").format(name=path.name))
         if self._loading is not None:
             self._loading.cancel()
@@ -129,6 +137,7 @@ class ReplayPage(Page):
         self.choice.set_session(replay.session.path, replay.trials)
         problems = replay.session.report
         if problems:
+            self._complained = True
             self._work.told.emit(problems[0], "warn")
         if replay.trials:
             self._show_trial(0)
@@ -137,6 +146,7 @@ class ReplayPage(Page):
             self._tell_nothing(self.tr("This session has no trials: no chart was shown."))
 
     def _failed(self, fault: GazelabError) -> None:
+        self._complained = True
         self._work.told.emit(str(fault), "bad")
         if self._trial is None:
             self._tell_nothing(str(fault))

@@ -426,3 +426,22 @@ def test_charts_that_could_not_be_shown_are_told_at_the_end(qtbot, window, works
     assert "Not shown: 1 of 2 charts" in page._told.text()
     assert "chart-01.png" in page._told.text()
     assert page._told.property("role") == "warn"
+
+
+def test_nothing_of_the_session_before_stays_beside_a_broken_one(qtbot, window, session_path, tmp_path):
+    page = window.replay
+    window.open_session(session_path)
+    qtbot.waitUntil(lambda: page.trial is not None)
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    (broken / "session.json").write_text("{")
+    window.open_session(broken)
+    qtbot.waitUntil(lambda: "broken" in window._told.text())
+    assert page.choice._trials.count() == 0
+    assert page.choice._sessions.currentText() == "broken"
+    page.choice.step(1)
+    assert page.trial is None
+    window.open_session(session_path)
+    qtbot.waitUntil(lambda: page.trial is not None)
+    assert window._told.text() == ""
+    assert page.choice._trials.count() > 0
