@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gazelab.core.errors import SessionError
-from gazelab.core.geometry import Placement
+from gazelab.core.geometry import MAX_SIDE_PX, Placement
 
 Marker = dict[str, Any]
 
@@ -158,7 +158,7 @@ def placement_from(mapping: Any) -> Placement:
     Raises
     ------
     SessionError
-        A field is missing, no number, or a size is not positive.
+        A field is missing or no number, a size is not positive, or something is far larger than any screen.
     """
     try:
         screen_px = [float(mapping[key]) for key in ("left_px", "top_px", "width_px", "height_px")]
@@ -168,7 +168,8 @@ def placement_from(mapping: Any) -> Placement:
             f"a placement needs its six numbers ({fault!r}).",
             todo="Give the picture's rectangle on the screen.",
         ) from fault
-    if not all(map(math.isfinite, screen_px)) or min(*screen_px[2:], width, height) <= 0:
+    sides = [*screen_px[2:], width, height]
+    if min(sides) <= 0 or not all(abs(value) <= MAX_SIDE_PX for value in (*screen_px, *sides)):
         raise SessionError(f"a placement of {screen_px} for a picture of {width} x {height} px cannot be.")
     left_px, top_px, width_px, height_px = screen_px
     return Placement(left_px, top_px, width_px, height_px, width, height)

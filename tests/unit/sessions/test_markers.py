@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -154,3 +155,10 @@ def test_the_file_is_plain_json_lines():
         "time_ns": 5,
         "kind": "focus_lost",
     }
+
+
+@pytest.mark.parametrize("key", ["left_px", "top_px", "width_px", "height_px", "picture_width_px"])
+def test_a_placement_far_larger_than_any_screen_is_none(key):
+    """Scores of a chart drawn over the universe would be numbers all the same."""
+    with pytest.raises(SessionError, match="cannot be"):
+        placement_from({**asdict(PLACEMENT), key: 10**30})
