@@ -108,7 +108,7 @@ def nothing_left_behind(request: pytest.FixtureRequest) -> Iterator[None]:
     left = _new_threads(before)
     if left:
         pytest.fail("threads left running: " + ", ".join(sorted(t.name for t in left)))
-    folder = request.node.funcargs.get("tmp_path")
+    folder = (request.node.funcargs or {}).get("tmp_path")  # None after another fixture's teardown failed
     if folder is not None and _open_files(folder):
         gc.collect()
         still = _open_files(folder)

@@ -48,6 +48,26 @@ def pixels_of() -> Callable[[QImage], NDArray[np.uint8]]:
 
 
 @pytest.fixture
+def qtbot(qtbot):
+    """Keep each widget of a test until pytest-qt has closed it.
+
+    pytest-qt itself holds widgets weakly and paints once more after the test's own names are gone: a
+    collection during that painting would take the widget away under the painter and end the process.
+    """
+    kept: list[QWidget] = []
+    add = qtbot.addWidget
+
+    def add_and_keep(widget: QWidget, **options) -> None:
+        if not any(widget is other for other in kept):
+            kept.append(widget)
+            add(widget, **options)
+
+    qtbot.addWidget = add_and_keep
+    yield qtbot
+    kept.clear()
+
+
+@pytest.fixture
 def grab(qtbot) -> Callable[[QWidget], NDArray[np.uint8]]:
     """Show a widget and give its device pixels."""
 
