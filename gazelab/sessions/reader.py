@@ -149,6 +149,10 @@ class Session:
         if not _SHA256.fullmatch(sha256):
             raise SessionError(f"{sha256[:80]!r} is no picture's sha256.", where=self.path)
         file = self.path / "stimuli" / f"{sha256}.png"
+        if file.parent.is_symlink():
+            raise SessionError(
+                "a link, not a folder.", where=file.parent, todo="Copy the pictures into the session."
+            )
         try:
             picture = load_picture(read_file(file, MAX_BYTES), str(file))
         except FileNotFoundError as fault:

@@ -224,6 +224,8 @@ def header_from_json(data: bytes, where: str) -> SessionHeader:
                 where=where,
                 todo="Update gazelab.",
             )
+        if m["schema_version"] < 1:
+            raise ValueError(f"there never was a schema {m['schema_version']}")
         return _header(m)
     except SessionError as fault:
         raise fault if fault.where else SessionError(fault.what, where=where, todo=fault.todo) from fault

@@ -86,6 +86,15 @@ def test_a_header_with_a_wrong_field_names_its_file(recorded, key, value):
         Session.open(recorded)
 
 
+@pytest.mark.parametrize("version", [0, -7])
+def test_a_schema_that_never_was_is_refused(recorded, version):
+    file = recorded / "session.json"
+    content = json.loads(file.read_text("utf-8"))
+    file.write_text(json.dumps({**content, "schema_version": version}))
+    with pytest.raises(SessionError, match=r"session\.json: .*never was a schema"):
+        Session.open(recorded)
+
+
 def test_a_newer_schema_is_told(recorded):
     file = recorded / "session.json"
     content = json.loads(file.read_text("utf-8"))
@@ -196,6 +205,14 @@ def test_R12_links_are_not_followed(recorded, tmp_path):
         session.gaze()
     with pytest.raises(SessionError, match=r"markers\.jsonl: not a plain file"):
         session.markers()
+
+
+def test_R12_a_linked_folder_of_pictures_is_not_followed(recorded, tmp_path):
+    shutil.rmtree(recorded / "stimuli", ignore_errors=True)
+    (tmp_path / "pictures").mkdir()
+    (recorded / "stimuli").symlink_to(tmp_path / "pictures")
+    with pytest.raises(SessionError, match="stimuli: a link"):
+        Session.open(recorded).stimulus("0" * 64)
 
 
 @pytest.mark.parametrize("name", ["../../session", "..", "A" * 64, "", "0" * 63])
