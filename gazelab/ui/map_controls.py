@@ -59,7 +59,7 @@ class MapControls(QWidget):
         layers = () if trace is None else trace.layers
         heads = 0 if trace is None else trace.n_heads
         _refill(self._layer, self.tr("All layers"), [(str(n), n) for n in layers])
-        _refill(self._head, self.tr("All heads"), [(str(k + 1), k) for k in range(heads)])
+        _refill(self._head, self.tr("All heads"), [(str(k), k) for k in range(heads)])
 
     def choice(self, token: int) -> MapChoice:
         """Give the choice made, for one token or `ALL_TOKENS`."""
