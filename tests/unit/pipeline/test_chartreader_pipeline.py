@@ -64,7 +64,7 @@ def test_a_perfect_reader_scores_one_and_its_looking_head_is_found() -> None:
     assert 0 < found.area_of_asked < 0.5
     assert found.right_after_blanking == 0.0
     assert found.n_blanked == 5
-    assert "layer 3, head 4" in result.table()
+    assert "layer 2, head 3, counted from 0" in result.table()
 
 
 def test_wrong_answers_count_under_their_kind_only() -> None:
