@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from PyQt6.QtCore import QTimer, pyqtSignal
+from PyQt6.QtCore import QSignalBlocker, QTimer, pyqtSignal
 from PyQt6.QtWidgets import QCheckBox, QHBoxLayout, QLineEdit, QProgressBar, QSpinBox, QVBoxLayout, QWidget
 
 from gazelab.core.errors import GazelabError
@@ -172,6 +172,9 @@ class RecordPage(Page):
     def _refresh(self) -> None:
         why, work = self._work.may_record(), self._work
         self._override.setVisible(work.needs_calibration and work.profile is None)
+        # Another participant or a new calibration takes it back: the box must not go on showing it.
+        with QSignalBlocker(self._override):
+            self._override.setChecked(work.overridden)
         self._begin.setEnabled(not why and bool(self.charts.items) and not self.running)
         self._stop.setEnabled(self.running)
         self._gate.setText(why or self.tr("Ready for participant {code}.").format(code=work.participant))

@@ -277,6 +277,11 @@ class Workspace(QObject):
         self.changed.emit()
 
     @property
+    def overridden(self) -> bool:
+        """Whether a recording without a calibration has been allowed, for this participant and screen."""
+        return self.profile is None and bool(self._gate.header()["note"])
+
+    @property
     def profile(self) -> Profile | None:
         """The calibration in force."""
         return self._gate.profile

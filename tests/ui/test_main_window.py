@@ -127,8 +127,10 @@ def test_G8_another_participant_shuts_the_gate_again(qtbot, window, workspace, r
     workspace.set_participant("P02")
     workspace.override("a try-out")
     assert workspace.may_record() == ""
+    assert window.record._override.isChecked()
     workspace.set_participant("P03")
     assert workspace.may_record() != ""
+    assert not window.record._override.isChecked()
 
 
 def test_R12_a_name_is_refused_as_a_code(qtbot, window, workspace):
