@@ -130,7 +130,8 @@ class Evaluation:
         if self.attention is not None:
             a = self.attention
             lines += [
-                f"best head: layer {a.layer}, head {a.head}, counted from 0 (chosen on the other half; n = {a.n})",
+                f"best head: layer {a.layer}, head {a.head}, counted from 0"
+                f" (chosen on the other half; n = {a.n})",
                 f"  attention on what was asked      {a.share_on_asked:.3f} (area {a.area_of_asked:.3f})",
                 f"  strongest cell is one of theirs  {a.pointing:.3f}",
                 f"  still right, looked-at blanked   {a.right_after_blanking:.3f} (n = {a.n_blanked})",
