@@ -189,7 +189,7 @@ QLineEdit:focus, QComboBox:focus, QSpinBox:focus, QDoubleSpinBox:focus {
     border: 2px solid $accent; padding: 4px 8px;
 }
 QComboBox::drop-down { border: none; width: 24px; }
-QComboBox::down-arrow { image: url($arrows/down-$shade.png); width: 10px; height: 10px; }
+QComboBox::down-arrow { image: url("$arrows/down-$shade.png"); width: 10px; height: 10px; }
 QSpinBox::up-button, QDoubleSpinBox::up-button {
     border: none; background: transparent; width: 22px; subcontrol-position: top right;
 }
@@ -197,16 +197,16 @@ QSpinBox::down-button, QDoubleSpinBox::down-button {
     border: none; background: transparent; width: 22px; subcontrol-position: bottom right;
 }
 QSpinBox::up-arrow, QDoubleSpinBox::up-arrow {
-    image: url($arrows/up-$shade.png); width: 10px; height: 10px;
+    image: url("$arrows/up-$shade.png"); width: 10px; height: 10px;
 }
 QSpinBox::down-arrow, QDoubleSpinBox::down-arrow {
-    image: url($arrows/down-$shade.png); width: 10px; height: 10px;
+    image: url("$arrows/down-$shade.png"); width: 10px; height: 10px;
 }
 QCheckBox::indicator {
     width: 15px; height: 15px; border: 1px solid $muted; border-radius: 4px; background: $surface;
 }
 QCheckBox::indicator:checked {
-    background: $accent; border-color: $accent; image: url($arrows/tick-$shade.png);
+    background: $accent; border-color: $accent; image: url("$arrows/tick-$shade.png");
 }
 QCheckBox::indicator:disabled { border-color: $border; background: $sunken; }
 QCheckBox:focus { color: $accent; }
