@@ -21,6 +21,9 @@ RECORDING = """
     from gazelab import app
     from gazelab.ui.main_window import RECORD, MainWindow
 
+    # A shell ignores some signals for what runs in its background, and so would this process.
+    signal.signal(signal.{name}, signal.SIG_DFL)
+
     def step(window):
         record = window.record
         stimulus = record.stimulus
