@@ -35,12 +35,13 @@ _FLOAT_FIELDS = (
 GAZE_DTYPE = np.dtype(
     [("time_ns", "<i8"), ("device_ns", "<i8"), ("arrival_ns", "<i8"), ("frame_index", "<i8")]
     + [(name, "<f4") for name in _FLOAT_FIELDS]
-    + [("blink", "?"), ("valid", "?")]
+    + [("blink", "?"), ("outside_head_box", "?"), ("valid", "?")]
 )
 """One gaze sample. `time_ns`: when the eye was seen, on the session's clock; `*_px`: screen px, origin upper
 left, +y down; `openness`: lid opening over eye width; `confidence`: 0..1; head pose in degrees (yaw + to the
-subject's left, pitch + up, roll + clockwise as the camera sees it). Lost values are NaN with `valid`
-False."""
+subject's left, pitch + up, roll + clockwise as the camera sees it); `outside_head_box`: the head is where the
+calibration knows nothing, so the gaze is an extrapolation (False where no box is known). Lost values are NaN
+with `valid` False."""
 
 EVENT_DTYPE = np.dtype(
     [
