@@ -10,29 +10,24 @@ from PyQt6.QtCore import Qt
 from PyQt6.QtGui import QKeySequence, QShortcut
 from PyQt6.QtWidgets import QCheckBox, QHBoxLayout, QVBoxLayout, QWidget
 
-from gazelab.attention.base import AttentionModel
 from gazelab.core.attention import AttentionTrace
 from gazelab.core.errors import GazelabError
 from gazelab.core.gaze import GazeArray
-from gazelab.metrics.agreement import Agreement
-from gazelab.pipeline.compare import score_trial, sigma_of, trace_for
+from gazelab.pipeline.compare import sigma_of
 from gazelab.pipeline.replay import Replay
 from gazelab.sessions.trials import Trial
-from gazelab.ui.asking import Stoppable
 from gazelab.ui.canvas import Heat
 from gazelab.ui.gaze_plot import GazePlot
-from gazelab.ui.map_controls import MapControls
-from gazelab.ui.model_choice import ModelChoice
 from gazelab.ui.pair_view import PairView
-from gazelab.ui.parts import Card, Page, label
-from gazelab.ui.scores_table import ScoresTable
+from gazelab.ui.parts import Page, label
+from gazelab.ui.replay_model import ReplayModel
+from gazelab.ui.replay_side import AttentionTab, ReplaySide
 from gazelab.ui.session_choice import SessionChoice
 from gazelab.ui.transport import Transport
 from gazelab.ui.workers import Job
 from gazelab.ui.workspace import Workspace
 
 GAP_NS = 75_000_000
-PANEL_WIDTH = 404
 
 
 class ReplayPage(Page):
@@ -53,27 +48,22 @@ class ReplayPage(Page):
         self._replay: Replay | None = None
         self._complained = False
         self._trial: Trial | None = None
-        self._trace: AttentionTrace | None = None
         self._loading: Job | None = None
-        self._scoring: Job | None = None
-        self._tracing: Job | None = None
         self.choice = SessionChoice(workspace)
         self.choice.opened.connect(self.open_session)
         self.choice.trial_chosen.connect(self._show_trial)
         self.pair = PairView(self.tr("Person: gaze and fixations"))
-        self.pair.token_chosen.connect(lambda _token: self._show_map())
-        self.pair.stop_asked.connect(self._stop_model)
         self.transport = Transport()
         self.transport.moved.connect(self._show_moment)
         self.plot = GazePlot()
         self.plot.moved.connect(self._go_to)
-        self.model_choice = ModelChoice(workspace.settings.model.name)
-        self.model_choice.changed.connect(lambda _name: self._ask_model())
-        self.controls = MapControls()
-        self.controls.changed.connect(self._show_map)
-        self.scores = ScoresTable()
+        self.attention = AttentionTab(workspace.settings.model.name)
+        self.model_choice, self.scores = self.attention.model_choice, self.attention.scores
+        self.side = ReplaySide()
+        self.side.addTab(self.attention, self.tr("Attention"))
+        self._model = ReplayModel(workspace, self.pair, self.attention)
+        self._model.failed.connect(self._failed)
         self._question = label("", wrap=True)
-        self._score_note = label("", "muted", wrap=True)
         self._lay_out()
         self._add_keys()
         self._tell_nothing(self.tr("Choose a session above, or record one."))
@@ -86,7 +76,7 @@ class ReplayPage(Page):
     @property
     def trace(self) -> AttentionTrace | None:
         """The model's trace of it, once it is there."""
-        return self._trace
+        return self._model.trace
 
     def enter(self) -> None:
         """Look which sessions there are."""
@@ -151,16 +141,15 @@ class ReplayPage(Page):
         if self._trial is None:
             self._tell_nothing(str(fault))
         else:
-            self.pair.set_model_note(str(fault))
+            self._model.tell(fault)
 
     def _show_trial(self, index: int) -> None:
         replay = self._replay
         if replay is None:
             return
         trial = replay.trials[index]
-        self._trial, self._trace = trial, None
-        self.scores.set_scores(None)
-        self.controls.set_trace(None)
+        self._trial = trial
+        self._model.clear()
         try:
             self.pair.set_picture(replay.picture(trial))
         except GazelabError as fault:
@@ -178,7 +167,7 @@ class ReplayPage(Page):
         self.transport.rewound()
         self._show_heat()
         self._show_moment(0)
-        self._ask_model()
+        self._model.show(replay, trial)
 
     def _show_moment(self, since_ns: int) -> None:
         replay, trial = self._replay, self._trial
@@ -199,58 +188,6 @@ class ReplayPage(Page):
         sigma_px, _ = sigma_of(replay, trial)
         self.pair.person.set_heat(Heat(replay.density(trial, sigma_px)))
 
-    def _ask_model(self) -> None:
-        replay, trial = self._replay, self._trial
-        if replay is None or trial is None:
-            return
-        self.pair.set_model_note(self.tr("The model is reading …"), waiting=True)
-
-        def work(model: AttentionModel, job: Job) -> tuple[Trial, AttentionTrace, str]:
-            return trial, trace_for(replay, trial, Stoppable(model, job)), model.about
-
-        self._tracing = self._work.models.run(self.model_choice.name, work, self._traced, self._failed)
-
-    def _stop_model(self) -> None:
-        if self._tracing is not None:
-            self._tracing.cancel()
-        self.pair.set_model_note(self.tr("Stopped."))
-
-    def _traced(self, outcome: tuple[Trial, AttentionTrace, str]) -> None:
-        trial, trace, about = outcome
-        if trial is not self._trial:
-            return
-        self._trace = trace
-        self.pair.set_trace(trace)
-        self.pair.set_model_note(self.tr("Answer: {answer}").format(answer=trace.answer or "–"))
-        self.pair.set_way_in(trace.note)
-        self.pair.model.setToolTip(about)
-        self.controls.set_trace(trace)
-        self._show_map()
-
-    def _show_map(self) -> None:
-        replay, trial, trace = self._replay, self._trial, self._trace
-        if replay is None or trial is None or trace is None or not trace.tokens:
-            self.pair.set_map(None)
-            return
-        made = self.controls.choice(self.pair.strip.current).of(trace)
-        self.pair.set_map(made)
-        text, sink = (float(str(made.how[key])) for key in ("text_share", "sink_share"))
-        self.controls.set_shares(made.picture_share, text, sink)
-        if self._scoring is not None:
-            self._scoring.cancel()
-        self._scoring = self._work.io.submit(
-            self.tr("scoring"), lambda _job: score_trial(replay, trial, made), self._scored, self._failed
-        )
-
-    def _scored(self, agreement: Agreement) -> None:
-        self.scores.set_scores(agreement)
-        note = self.tr("{n} fixations on the chart, {dropped} beside it. Density blurred by {sigma}.")
-        sigma = agreement.how.get("sigma_deg")
-        blur = self.tr("{deg:.1f}°").format(deg=sigma) if isinstance(sigma, float) else agreement.how["sigma"]
-        self._score_note.setText(
-            note.format(n=agreement.n_fixations, dropped=agreement.n_dropped, sigma=blur)
-        )
-
     def _described(self, trial: Trial) -> str:
         given = trial.given if trial.given is not None else self.tr("none")
         gold = trial.answer if trial.answer is not None else self.tr("unknown")
@@ -261,14 +198,12 @@ class ReplayPage(Page):
         return out
 
     def _tell_nothing(self, why: str) -> None:
-        self._trial = self._trace = None
+        self._trial = None
+        self._model.clear()
         self.pair.set_picture(None)
         self.pair.person.set_message(why)
         self.pair.model.set_message("")
         self._question.setText("")
-        self.scores.set_scores(None)
-        self._score_note.setText("")
-        self.controls.set_trace(None)
         empty: NDArray[np.int64] = np.zeros((0, 2), np.int64)
         self.transport.timeline.set_trial(0, self.pair.person.view.fixations[:0], empty)
         self.plot.show_nothing()
@@ -290,23 +225,10 @@ class ReplayPage(Page):
         left.addWidget(self.pair, 1)
         left.addWidget(self.plot)
         left.addWidget(self.transport)
-        maps = Card(self.tr("Attention map"))
-        maps.body.addWidget(self.model_choice)
-        maps.body.addWidget(self.controls)
-        scores = Card(self.tr("Agreement with the fixations"))
-        scores.body.addWidget(self.scores, 1)
-        scores.body.addWidget(self._score_note)
-        panel = QWidget()
-        panel.setFixedWidth(PANEL_WIDTH)
-        right = QVBoxLayout(panel)
-        right.setContentsMargins(0, 0, 0, 0)
-        right.setSpacing(12)
-        right.addWidget(maps)
-        right.addWidget(scores, 1)
         sides = QHBoxLayout()
         sides.setSpacing(14)
         sides.addLayout(left, 1)
-        sides.addWidget(panel)
+        sides.addWidget(self.side)
         self.body.addLayout(sides, 1)
 
     def _layer_box(self, text: str, on: bool) -> QCheckBox:

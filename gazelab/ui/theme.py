@@ -219,6 +219,12 @@ QHeaderView::section {
     background: $surface; color: $muted; border: none; border-bottom: 1px solid $border; padding: 4px 6px;
 }
 QListWidget { background: $surface; border: 1px solid $border; border-radius: 7px; }
+QTabWidget::pane { border: none; }
+QTabBar::tab {
+    background: transparent; color: $muted; border: none; border-bottom: 2px solid $border; padding: 6px 12px;
+}
+QTabBar::tab:selected { color: $accent; border-bottom-color: $accent; font-weight: 600; }
+QTabBar::tab:focus { background: $accent_soft; }
 QProgressBar { background: $sunken; border: none; border-radius: 4px; min-height: 8px; max-height: 8px; }
 QProgressBar::chunk { background: $accent; border-radius: 4px; }
 QScrollArea { border: none; background: transparent; }
