@@ -75,6 +75,17 @@ def test_M13_any_view_of_a_picture_is_copied_pixel_by_pixel(view: tuple[slice, .
 
 
 @pytest.mark.parametrize(
+    "view", [np.s_[:, :], np.s_[:, ::-1], np.s_[2:9, 3:12]], ids=["plain", "mirrored", "crop"]
+)
+def test_M14_a_frame_from_bgr_has_pixels_of_its_own(view: tuple[slice, ...]) -> None:
+    bgr = np.random.default_rng(3).integers(0, 255, (12, 857, 3), np.uint8)
+    frame = Frame.from_bgr(bgr[view], 1, 0)
+    assert np.array_equal(frame.rgb, bgr[view][..., ::-1])
+    assert frame.rgb.flags.c_contiguous
+    assert not np.shares_memory(frame.rgb, bgr)  # a driver may write the next picture over its own
+
+
+@pytest.mark.parametrize(
     "bad",
     [
         np.zeros((4, 6), np.uint8),
