@@ -5,21 +5,29 @@ Mirroring happens here, in painting, and nowhere else: what is measured is never
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 from PyQt6.QtCore import QPointF, QRectF, QSize, Qt
-from PyQt6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF
+from PyQt6.QtGui import QColor, QPainter, QPainterPath, QPaintEvent, QPen, QPolygonF
 from PyQt6.QtWidgets import QSizePolicy, QWidget
 
 from gazelab.core.gaze import Frame
+from gazelab.sources.camera_gaze import ASSUMED_HORIZONTAL_FOV_DEG
 from gazelab.ui.canvas import rgb_image
 from gazelab.ui.colours import NEUTRAL_RGB
+from gazelab.ui.hints import EYES_AT, IDEAL_MM
 
+HEAD_MM = (155.0, 225.0)
+"""Width and height of an adult's head, crown to chin; the eyes lie half-way up."""
 IRIS_POINTS = slice(468, 478)
 EYE_WIDTHS_SHOWN = 1.7
 CROP_SHARE = 0.24
 _MARK = QColor(120, 230, 255)
 _INK = QColor(30, 34, 40)
+_OUTLINE = {"good": QColor(90, 230, 130), "warn": QColor(255, 196, 60)}
+_VEIL = QColor(20, 24, 30, 90)
 
 
 class CameraPreview(QWidget):
@@ -35,6 +43,7 @@ class CameraPreview(QWidget):
         self._landmarks: NDArray[np.float32] | None = None
         self._features: np.void | None = None
         self._message = ""
+        self._outline = ""
 
     def sizeHint(self) -> QSize:
         """Give the size that a layout starts from."""
@@ -51,6 +60,11 @@ class CameraPreview(QWidget):
     ) -> None:
         """Show a frame; landmarks and features are of camera px, not mirrored."""
         self._frame, self._landmarks, self._features = frame, landmarks_px, features
+        self.update()
+
+    def set_outline(self, role: str) -> None:
+        """Draw where the head should be: "good" where it is, "warn" where it isn't, "" for no outline."""
+        self._outline = role
         self.update()
 
     def paintEvent(self, a0: QPaintEvent | None) -> None:
@@ -76,6 +90,8 @@ class CameraPreview(QWidget):
         if self._landmarks is not None:
             self._draw_landmarks(painter, self._landmarks * scale)
         painter.restore()
+        if self._outline:
+            _draw_outline(painter, box, _OUTLINE[self._outline], dashed=self._outline != "good")
         if self._features is not None and self._features["valid"]:
             self._draw_eyes(painter, box, self._frame, self._features)
 
@@ -104,6 +120,36 @@ class CameraPreview(QWidget):
             painter.drawText(
                 QRectF(place.left(), place.top() - 18, 66, 18), Qt.AlignmentFlag.AlignCenter, name
             )
+
+
+def head_outline(box: QRectF) -> QRectF:
+    """Tell where in a camera picture a head at a good place and distance lies.
+
+    Parameters
+    ----------
+    box : QRectF
+        Where the whole picture is drawn.
+    """
+    across_mm = 2 * IDEAL_MM * math.tan(math.radians(ASSUMED_HORIZONTAL_FOV_DEG / 2))
+    width, height = (mm / across_mm * box.width() for mm in HEAD_MM)
+    out = QRectF(0, 0, width, height)
+    out.moveCenter(QPointF(box.left() + EYES_AT[0] * box.width(), box.top() + EYES_AT[1] * box.height()))
+    return out
+
+
+def _draw_outline(painter: QPainter, box: QRectF, colour: QColor, *, dashed: bool) -> None:
+    """Veil what is round the head; solid or dashed tells the state without its colour."""
+    head = head_outline(box)
+    veil, hole = QPainterPath(), QPainterPath()
+    veil.addRect(box)
+    hole.addEllipse(head)
+    painter.fillPath(veil - hole, _VEIL)
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    style = Qt.PenStyle.DashLine if dashed else Qt.PenStyle.SolidLine
+    painter.setPen(QPen(_INK, 6))
+    painter.drawEllipse(head)
+    painter.setPen(QPen(colour, 3.5, style))
+    painter.drawEllipse(head)
 
 
 def _eye_crop(frame: Frame, features: np.void, eye: int) -> NDArray[np.uint8] | None:

@@ -6,9 +6,9 @@ from PyQt6.QtCore import QTimer, pyqtSignal
 from PyQt6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from gazelab.core.errors import GazelabError
-from gazelab.core.gaze import SourceState
-from gazelab.sources.camera_gaze import CameraGaze
-from gazelab.ui.hints import hints
+from gazelab.ui.camera_look import camera_look, has_camera
+from gazelab.ui.hint_board import HintBoard
+from gazelab.ui.hints import SteadyHints
 from gazelab.ui.parts import Card, Page, button, label, set_role
 from gazelab.ui.preview import CameraPreview
 from gazelab.ui.screen_form import ScreenForm
@@ -16,7 +16,6 @@ from gazelab.ui.source_form import SourceForm
 from gazelab.ui.workspace import Workspace
 
 PREVIEW_MS = 50
-N_HINTS = 3
 
 
 class SetupPage(Page):
@@ -47,7 +46,8 @@ class SetupPage(Page):
         self._participant_note = label(self.tr("A code, never a name."), "muted", wrap=True)
         self.preview = CameraPreview()
         self._rate = label("", "muted", wrap=True)
-        self._hints = [label("", "muted") for _ in range(N_HINTS)]
+        self.board = HintBoard()
+        self._steady = SteadyHints()
         self._next = button(self.tr("Go on  ›"), self._go_on, self.tr("Ctrl+Enter"), primary=True)
         self._timer = QTimer(self)
         self._timer.setInterval(PREVIEW_MS)
@@ -83,10 +83,10 @@ class SetupPage(Page):
             opening = self.source_form.opening
             text = self.tr("Opening the source …") if opening else self.tr("No source is running.")
             self.preview.set_message(text)
-            self._say([])
+            self.board.show_hints(())
             self._rate.setText("")
             return
-        view, latest = acquisition.snapshot(), acquisition.latest
+        view = acquisition.snapshot()
         if acquisition.error is not None:
             self._rate.setText(str(acquisition.error))
             set_role(self._rate, "bad")
@@ -95,29 +95,17 @@ class SetupPage(Page):
             text = self.tr("{device}: {rate:.0f} samples a second, measured")
             self._rate.setText(text.format(device=name, rate=view.rate_hz))
             set_role(self._rate, "muted")
-        if not isinstance(source, CameraGaze):
+        if not has_camera(self._work):
             self.preview.set_message(self.tr("This source has no camera picture."))
-            self._say([])
+            self.board.show_hints(())
             return
-        if latest is None or latest.frame is None:
+        seen = camera_look(self._work)
+        if seen is None:
             self.preview.set_message(self.tr("Waiting for the camera …"))
             return
-        self.preview.set_frame(latest.frame, source.landmarks_px, latest.features)
-        distance = float(latest.sample["distance_mm"])
-        self.screen_form.offer_distance(distance)
-        if acquisition.state in (SourceState.ENDED, SourceState.ERROR):
-            self._say([(self.tr("The source has ended; start it again."), "bad")])
-        elif source.state is SourceState.LOST:
-            self._say([(source.reason or self.tr("The camera gives no new pictures."), "bad")])
-        else:
-            self._say([(h.text, h.role) for h in hints(latest.frame, latest.features, distance)])
-
-    def _say(self, said: list[tuple[str, str]]) -> None:
-        for k, place in enumerate(self._hints):
-            text, role = said[k] if k < len(said) else ("", "muted")
-            mark = {"good": "✓ ", "warn": "! ", "bad": "✕ "}.get(role, "")
-            place.setText(mark + text if text else "")
-            set_role(place, role)
+        self.preview.set_frame(seen.frame, seen.landmarks_px, seen.features)
+        self.screen_form.offer_distance(seen.distance_mm)
+        self.board.show_hints(self._steady.take(seen.hints, self._work.clock()))
 
     def _set_participant(self) -> None:
         code = self.participant.text().strip()
@@ -160,12 +148,7 @@ class SetupPage(Page):
         left.addStretch(1)
         camera = Card(self.tr("Camera"))
         camera.body.addWidget(self.preview, 1)
-        line = QHBoxLayout()
-        line.setSpacing(18)
-        for hint in self._hints:
-            line.addWidget(hint)
-        line.addStretch(1)
-        camera.body.addLayout(line)
+        camera.body.addWidget(self.board)
         camera.body.addWidget(self._rate)
         sides = QHBoxLayout()
         sides.setSpacing(12)

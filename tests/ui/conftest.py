@@ -19,13 +19,14 @@ from PyQt6.QtWidgets import QWidget
 
 from gazelab.attention.base import TokenStep, trace_of
 from gazelab.charts.shipped import load_charts
-from gazelab.core.gaze import SourceState, empty_gaze
+from gazelab.core.gaze import Frame, SourceState, empty_features, empty_gaze
 from gazelab.core.geometry import PatchGrid, Placement, Screen
 from gazelab.pipeline.live import Acquisition
 from gazelab.pipeline.record import header_for
 from gazelab.pipeline.study import RecordingStudy
 from gazelab.sessions.writer import SessionWriter
 from gazelab.sources.base import Reading, SourceInfo
+from gazelab.sources.camera_gaze import CameraGaze
 from gazelab.ui.workspace import Workspace
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -171,6 +172,84 @@ def workspace(qtbot, tmp_path):
     made.set_distance(600.0)
     yield made
     assert made.close()
+
+
+def _shot(grey: float = 120, side: float = 1.0, behind: float | None = None) -> Frame:
+    """A grey picture of 640 x 480; its left half is `side` times as bright, its margins are `behind`."""
+    rgb = np.full((480, 640, 3), grey, np.uint8)
+    rgb[:, :320] = np.clip(grey * side, 0, 255)
+    if behind is not None:
+        rgb[:, :200] = rgb[:, 440:] = behind
+    return Frame.from_rgb(rgb, 0, 0)
+
+
+@pytest.fixture
+def shot() -> Callable[..., Frame]:
+    """Make a grey camera picture."""
+    return _shot
+
+
+def _face(x: float = 320, y: float = 215, eye_px: float = 30.0, n_faces: int = 1) -> np.void:
+    """Features of a face whose eyes' middle is at (x, y)."""
+    row = empty_features(1)[0]
+    row["valid"], row["n_faces"] = True, n_faces
+    row["eye_centre_px"] = ((x + eye_px, y), (x - eye_px, y))
+    row["eye_width_px"], row["iris_px"] = eye_px, 0.4 * eye_px
+    return row
+
+
+@pytest.fixture
+def face() -> Callable[..., np.void]:
+    """Make the features of a face."""
+    return _face
+
+
+class StillCamera(CameraGaze):
+    """A camera with one picture, whose face reader is left out."""
+
+    def __init__(self, frame: Frame, features: np.void) -> None:
+        self.frame, self.features = frame, features
+        self.info = SourceInfo("webcam", "test camera", has_features=True)
+        self.state_now = SourceState.OK
+        self.landmarks_px = np.full((478, 3), 200, np.float32)
+        self.mapping = None
+        self._given = False
+
+    @property
+    def info(self) -> SourceInfo:
+        return self._info
+
+    @info.setter
+    def info(self, value: SourceInfo) -> None:
+        self._info = value
+
+    @property
+    def state(self) -> SourceState:
+        return self.state_now
+
+    @property
+    def reason(self) -> str:
+        return "the picture is frozen"
+
+    def open(self) -> None:
+        pass
+
+    def read(self, timeout_s: float = 0.0) -> list[Reading]:
+        if self._given:
+            return []
+        self._given = True
+        sample = empty_gaze(1)[0]
+        sample["distance_mm"] = 610.0
+        return [Reading(sample, self.features, self.frame)]
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.fixture
+def still_camera() -> Callable[[], StillCamera]:
+    """Make a camera that gives one good picture."""
+    return lambda: StillCamera(_shot(), _face())
 
 
 @pytest.fixture
