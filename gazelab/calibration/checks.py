@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from gazelab.calibration.collect import Collected, iris_place
 from gazelab.calibration.findings import Code, Finding, Limits
+from gazelab.calibration.pursuit import PursuitRun
 from gazelab.calibration.validation import Validation
 
 
@@ -31,12 +32,7 @@ def check_collected(
     """
     share = float(np.mean([c.n_usable / c.n_seen if c.n_seen else 0.0 for c in collected]))
     if share < limits.min_valid_share:
-        return Finding(
-            Code.FEW_VALID,
-            f"Only {share:.0%} of the samples show open eyes. Check the light, the camera and whether"
-            " glasses mirror the screen.",
-            True,
-        )
+        return _few_valid(share)
     needed = max(4, int(np.ceil(limits.min_target_share * len(collected))))
     if len(with_data) < needed:
         return Finding(
@@ -46,15 +42,41 @@ def check_collected(
         )
     places = np.array([np.median(iris_place(c.rows[c.usable]), axis=0) for c in with_data])
     spread = float(np.hypot(*places.std(0)))
-    if spread < limits.min_iris_spread:
-        return Finding(
-            Code.CONSTANT,
-            f"The eyes moved by only {spread:.3f} eye widths over all targets. Either the targets weren't"
-            " looked at, or the system alters the picture: switch off eye-contact correction,"
-            " auto-framing and other camera effects.",
-            True,
+    return _constant(spread) if spread < limits.min_iris_spread else None
+
+
+def check_pursuit(run: PursuitRun, limits: Limits) -> Finding | None:
+    """Look at the run of a moving target; the first fault is the answer, and refuses."""
+    share = run.n_open / run.n_seen if run.n_seen else 0.0
+    if share < limits.min_valid_share:
+        return _few_valid(share)
+    if run.iris_spread < limits.min_iris_spread:
+        return _constant(run.iris_spread)
+    followed = run.n_followed / run.n_open
+    if followed < limits.min_followed_share:
+        text = (
+            f"The eyes followed the moving dot in only {followed:.0%} of the samples. Try again, or calibrate"
+            " with dots that stand."
         )
+        return Finding(Code.NOT_FOLLOWED, text, True)
     return None
+
+
+def _few_valid(share: float) -> Finding:
+    text = (
+        f"Only {share:.0%} of the samples show open eyes. Check the light, the camera and whether glasses"
+        " mirror the screen."
+    )
+    return Finding(Code.FEW_VALID, text, True)
+
+
+def _constant(spread: float) -> Finding:
+    text = (
+        f"The eyes moved by only {spread:.3f} eye widths over all targets. Either the targets weren't looked"
+        " at, or the system alters the picture: switch off eye-contact correction, auto-framing and other"
+        " camera effects."
+    )
+    return Finding(Code.CONSTANT, text, True)
 
 
 def check_left_out(

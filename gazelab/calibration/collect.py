@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gazelab.calibration.samples import SampleLog
 from gazelab.calibration.targets import Target
-from gazelab.core.gaze import FEATURE_DTYPE
 from gazelab.processing.features import eyes_closed
 
 MS = 1_000_000
+
+Point = tuple[float, float]
+"""(x, y), screen px."""
 
 REST_SD = 0.012
 """Standard deviation of the iris' place, in eye widths, below which the gaze rests: about 1.7 degrees for an
@@ -46,6 +51,10 @@ class Timing:
         Usable samples below which a target counts as without data.
     min_share : float
         Of usable samples in the stretch, 0..1.
+    read_ns : int
+        From the appearance of an instruction for the head until samples count: it has to be read.
+    move_ns : int
+        For one movement of the head and back.
     """
 
     settle_ns: int = 700 * MS
@@ -56,6 +65,8 @@ class Timing:
     blink_pad_ns: int = 100 * MS
     min_samples: int = 8
     min_share: float = 0.7
+    read_ns: int = 1500 * MS
+    move_ns: int = 3000 * MS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,6 +84,8 @@ class Collected:
         Over the whole time from settling to the end.
     rested : bool
         Whether the gaze was seen to rest, or the participant pressed the key.
+    places_px : numpy.ndarray, shape (n, 2), or None
+        Where each row's eye was to look, for a target that moved; None: at `target` all the time.
     """
 
     target: Target
@@ -81,10 +94,42 @@ class Collected:
     n_seen: int
     n_usable: int
     rested: bool
+    places_px: NDArray[np.float64] | None = None
 
     def has_data(self, timing: Timing) -> bool:
         """Whether there are enough usable samples."""
         return int(self.usable.sum()) >= timing.min_samples
+
+    def usable_places(self) -> NDArray[np.float64]:
+        """Where the usable rows looked, (n, 2) screen px."""
+        if self.places_px is not None:
+            return self.places_px[self.usable]
+        return np.tile((self.target.x_px, self.target.y_px), (int(self.usable.sum()), 1))
+
+
+class Collector(Protocol):
+    """Gathers the samples of what is shown now; all times are passed in."""
+
+    target: Target
+    onset_ns: int
+
+    def press(self, time_ns: int) -> None:
+        """Take the participant's word that it may begin."""
+
+    def add(self, row: np.void, time_ns: int) -> None:
+        """Take one sample."""
+
+    def at(self, time_ns: int) -> Point:
+        """Where the target stands."""
+
+    def progress(self, time_ns: int) -> float:
+        """Share of the least time that has gone by, 0..1."""
+
+    def finished(self, time_ns: int) -> bool:
+        """Whether it may go."""
+
+    def gathered(self) -> Mapping[Target, Collected]:
+        """Give what came of it, by target."""
 
 
 @dataclass
@@ -108,12 +153,12 @@ class TargetCollector:
     settle_ns: int
     wait_for_key: bool = False
     _pressed_ns: int | None = None
-    _times: list[int] = field(default_factory=list)
-    _rows: list[np.void] = field(default_factory=list)
-    _open: list[bool] = field(default_factory=list)
-    _shut: list[bool] = field(default_factory=list)
+    _log: SampleLog = field(init=False)
     _best: tuple[float, int, int] | None = None
     _rested: tuple[int, int] | None = None
+
+    def __post_init__(self) -> None:
+        self._log = SampleLog(self.timing.blink_pad_ns)
 
     @property
     def from_ns(self) -> int | None:
@@ -130,14 +175,12 @@ class TargetCollector:
     def add(self, row: np.void, time_ns: int) -> None:
         """Take one sample; those before settling and those with a stamp that doesn't grow are left out."""
         start = self.from_ns
-        if start is None or time_ns < start or (self._times and time_ns <= self._times[-1]):
-            return
-        closed = eyes_closed(row)
-        self._times.append(time_ns)
-        self._rows.append(row)
-        self._open.append(bool(row["valid"]) and not bool(closed.all()))
-        self._shut.append(bool(row["valid"]) and bool(closed.all()))
-        self._look_back(time_ns)
+        if start is not None and time_ns >= start and self._log.add(row, time_ns):
+            self._look_back(time_ns)
+
+    def at(self, time_ns: int) -> Point:
+        """Where the target stands: always at one place."""
+        return self.target.x_px, self.target.y_px
 
     def progress(self, time_ns: int) -> float:
         """Share of the time that this target needs at least, 0..1."""
@@ -153,13 +196,22 @@ class TargetCollector:
             return False
         return self._rested is not None or time_ns - start >= self.timing.limit_ns
 
+    def gathered(self) -> dict[Target, Collected]:
+        """Give what was kept."""
+        return {self.target: self.collected()}
+
     def collected(self) -> Collected:
         """Give what was kept."""
-        usable = self._usable(0, len(self._times))
-        first, last = self._rested or (self._best or (0.0, 0, len(self._times)))[-2:]
-        rows = np.array(self._rows[first:last], dtype=FEATURE_DTYPE)
+        usable = self._log.usable()
+        first, last = self._rested or (self._best or (0.0, 0, len(usable)))[-2:]
+        rested = self._rested is not None
         return Collected(
-            self.target, rows, usable[first:last], len(usable), int(usable.sum()), self._rested is not None
+            self.target,
+            self._log.rows(first, last),
+            usable[first:last],
+            len(usable),
+            int(usable.sum()),
+            rested,
         )
 
     def _look_back(self, now_ns: int) -> None:
@@ -167,25 +219,17 @@ class TargetCollector:
         start = self.from_ns
         if start is None or now_ns - start < 0.9 * self.timing.window_ns:
             return
-        first = bisect_left(self._times, now_ns - self.timing.window_ns)
-        last = len(self._times)
+        first = bisect_left(self._log.times, now_ns - self.timing.window_ns)
+        last = len(self._log)
         first = max(0, min(first, last - self.timing.min_samples))
-        usable = self._usable(first, last)
+        usable = self._log.usable(first, last)
         if usable.sum() < self.timing.min_samples or usable.mean() < self.timing.min_share:
             return
-        spread, rests = rest(np.array(self._rows[first:last], dtype=FEATURE_DTYPE)[usable])
+        spread, rests = rest(self._log.rows(first, last)[usable])
         if rests or self._pressed_ns is not None:
             self._rested = (first, last)
         elif self._best is None or spread < self._best[0]:
             self._best = (spread, first, last)
-
-    def _usable(self, first: int, last: int) -> NDArray[np.bool_]:
-        times = np.array(self._times[first:last], np.int64)
-        shut = times[np.array(self._shut[first:last], bool)]
-        usable = np.array(self._open[first:last], bool)
-        if len(shut):
-            usable &= np.abs(times[:, None] - shut[None]).min(1) > self.timing.blink_pad_ns
-        return usable
 
 
 def rest(rows: NDArray[np.void]) -> tuple[float, bool]:

@@ -21,6 +21,10 @@ class Code(StrEnum):
     SHRINK = "gaze-pulled-to-the-centre"
     INACCURATE = "low-accuracy"
     LOSS = "high-data-loss"
+    NOT_FOLLOWED = "moving-target-not-followed"
+    HEAD_STILL = "head-did-not-move"
+    HEAD_GAZE = "eyes-moved-with-the-head"
+    HEAD_UNSEEN = "eyes-not-seen-while-the-head-moved"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +70,10 @@ class Limits:
         Share of lost samples during validation; a concern above.
     suspect_ratio : float
         A target whose left-out error is over this many medians is offered for a redo.
+    min_followed_share : float
+        Of the samples with open eyes on a moving target, 0..1; refused below.
+    min_turn_deg : float
+        Range of the head's turn, to the sides or up and down, in the head's part; a concern below.
     """
 
     min_valid_share: float = 0.3
@@ -77,3 +85,5 @@ class Limits:
     max_accuracy_share: float = 0.1
     max_loss: float = 0.3
     suspect_ratio: float = 3.0
+    min_followed_share: float = 0.3
+    min_turn_deg: float = 6.0

@@ -7,45 +7,42 @@ same in milliseconds.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
-from enum import StrEnum
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from gazelab.calibration.collect import Collected, TargetCollector, Timing
+from gazelab.calibration.collect import Point, Timing
 from gazelab.calibration.findings import Code, Finding, Limits
 from gazelab.calibration.fitting import FitMapping, Fitted, fit_collected, judge
 from gazelab.calibration.mapping import fit
+from gazelab.calibration.plan import Advance, Part, Plan, Style
 from gazelab.calibration.result import CalibrationResult, CalibrationState
-from gazelab.calibration.targets import Area, Target, calibration_targets, validation_targets
+from gazelab.calibration.showing import Showing
+from gazelab.calibration.targets import Area, Target
 from gazelab.calibration.validation import Validation, validate
 from gazelab.core.errors import CalibrationError
 from gazelab.core.geometry import Screen
+
+__all__ = ["RUNNING", "Advance", "CalibrationProcedure", "Part", "Style"]
 
 log = logging.getLogger(__name__)
 
 RUNNING = (CalibrationState.COLLECTING, CalibrationState.VALIDATING)
 
 
-class Advance(StrEnum):
-    """What makes the next target appear."""
-
-    AUTO = "auto"
-    SPACE = "space"
-
-
 class CalibrationProcedure:
     """Show targets, collect, fit, validate on held-out targets, judge.
 
-    Call `start`, show `current_target`, hand over every reading with `add` and the space bar's events with
-    `key_space`, until the state is review, valid or failed. The fit runs inside the `add` that ends the last
-    calibration target (well under a second).
+    Call `start`, show `current_target` where `target_at` says, and `instruction`; hand over every reading
+    with `add` and the space bar's events with `key_space`, until the state is review, valid or failed. The
+    fit runs inside the `add` that ends the last calibration target (well under a second).
 
     Parameters
     ----------
     screen : Screen
         Where the targets are shown. Without millimetres the results are in px, and NaN in degrees.
     points : {9, 5, 13, 16}
+        With a moving target: the number of places that its samples are sorted by, and that a redo shows.
     n_validation : int
         Held-out targets, 3 to 7.
     area : (left, top, width, height), optional
@@ -58,6 +55,11 @@ class CalibrationProcedure:
     limits : Limits, optional
     fit_mapping : callable
         `mapping.fit`, or a stand-in.
+    head_phase : bool
+        After the targets the participant moves the head while looking at a dot, so that the mapping holds
+        for a head that moves.
+    style : {"points", "pursuit"}
+        Targets that stand, or one that moves slowly over the whole screen.
 
     Raises
     ------
@@ -79,24 +81,21 @@ class CalibrationProcedure:
         timing: Timing | None = None,
         limits: Limits | None = None,
         fit_mapping: FitMapping = fit,
+        head_phase: bool = False,
+        style: Style | str = Style.POINTS,
     ) -> None:
         screen.check_plausible()
         self.screen = screen
-        self.targets = calibration_targets(points, screen, area)
-        self.validation_targets = validation_targets(n_validation, screen, area)
+        self.style = Style(style)
+        self._plan = Plan(screen, points, n_validation, area, seed, self.style, head_phase)
+        self.targets = self._plan.targets
+        self.validation_targets = self._plan.validation_targets
         self.advance = advance
         self.timing = timing or Timing()
         self.limits = limits or Limits()
         self._fit_mapping = fit_mapping
-        rng = np.random.default_rng(seed)
-        self._order = [self.targets[i] for i in rng.permutation(len(self.targets))]
-        self._held_out = [self.validation_targets[i] for i in rng.permutation(n_validation)]
-        self._key_down = False
+        self._showing = Showing(self._plan, self.timing, advance is Advance.SPACE)
         self._state = CalibrationState.NONE
-        self._data: dict[Target, Collected] = {}
-        self._queue: list[Target] = []
-        self._collector: TargetCollector | None = None
-        self._first = True
         self._drop_fit()
 
     @property
@@ -107,16 +106,41 @@ class CalibrationProcedure:
     @property
     def current_target(self) -> Target | None:
         """What to show now; None when nothing is to be looked at."""
-        return self._queue[0] if self._queue else None
+        return self._showing.current
+
+    @property
+    def part(self) -> Part:
+        """What the participant is at; the validation after the end."""
+        ended = self._state not in (CalibrationState.NONE, *RUNNING)
+        return self._showing.part or (Part.VALIDATION if ended else Part(self.style.value))
+
+    @property
+    def instruction(self) -> str:
+        """What the participant is asked to do now; "" where looking at the target is all."""
+        return self._showing.instruction
+
+    @property
+    def motion(self) -> Callable[[int], Point] | None:
+        """The current target's place as a function of time; it stays so when the next target is up."""
+        return self._showing.motion
+
+    def target_at(self, time_ns: int) -> Point | None:
+        """Give where the current target stands, screen px; None when nothing is to be looked at."""
+        motion = self._showing.motion
+        return motion(time_ns) if motion else None
+
+    def n_to_show(self) -> int:
+        """Count what is shown in all, if nothing is redone."""
+        return len(self._plan.to_collect(())) + len(self.validation_targets)
 
     def progress(self, time_ns: int) -> float:
         """Share of the current target's least time that has gone by, 0..1."""
-        return self._collector.progress(time_ns) if self._collector else 0.0
+        return self._showing.progress(time_ns)
 
     def start(self, time_ns: int) -> None:
         """Begin anew; whatever calibration there was is no longer in force."""
         self._forget()
-        self._show(CalibrationState.COLLECTING, self._order)
+        self._show(CalibrationState.COLLECTING)
         self.tick(time_ns)
 
     def add(self, features: np.void | None, time_ns: int) -> None:
@@ -130,16 +154,11 @@ class CalibrationProcedure:
         """
         if self._state not in RUNNING:
             return
-        collector = self._collecting(time_ns)
-        if features is not None:
-            collector.add(features, time_ns)
-        if collector.finished(time_ns):
-            self._data[self._queue.pop(0)] = collector.collected()
-            self._collector, self._first = None, False
-            if not self._queue:
-                self._end_stage()
+        self._showing.add(features, time_ns)
+        if self._showing.current is None:
+            self._end_stage()
             if self._state in RUNNING:
-                self._collecting(time_ns)
+                self._showing.add(None, time_ns)  # the next stage's first target is up from now
 
     def tick(self, time_ns: int) -> None:
         """Let time pass without a reading."""
@@ -156,17 +175,7 @@ class CalibrationProcedure:
         bool
             Whether it counted.
         """
-        if auto_repeat:
-            return False
-        fresh = pressed and not self._key_down
-        self._key_down = pressed
-        if self._state not in RUNNING or not fresh:
-            return False
-        collector = self._collecting(time_ns)
-        if time_ns - collector.onset_ns < self.timing.key_guard_ns:
-            return False
-        collector.press(time_ns)
-        return True
+        return self._showing.key(time_ns, pressed, auto_repeat)
 
     def redo(self, index: int) -> None:
         """Show one calibration target again; its samples are dropped, all others stay.
@@ -178,11 +187,21 @@ class CalibrationProcedure:
         """
         if not 0 <= index < len(self.targets):
             raise CalibrationError(f"there is no target {index}: they go from 0 to {len(self.targets) - 1}.")
-        if not self._data:
+        if not self._showing.data:
             raise CalibrationError("there is nothing to redo.", todo="Start a calibration first.")
-        self._data.pop(self.targets[index], None)
-        self._drop_fit()
-        self._show(CalibrationState.COLLECTING, self._order)
+        self._again(self.targets[index : index + 1])
+
+    def redo_head(self) -> None:
+        """Let the head's part be done again; all other samples stay.
+
+        Raises
+        ------
+        CalibrationError
+            It has no such part, or no calibration has been started.
+        """
+        if not self._showing.data or not self._plan.head_targets:
+            raise CalibrationError("there is no head movement to redo.", todo="Calibrate with one first.")
+        self._again(self._plan.head_targets)
 
     def redo_validation(self) -> None:
         """Show the validation targets again.
@@ -194,10 +213,9 @@ class CalibrationProcedure:
         """
         if self._fitted.mapping is None:
             raise CalibrationError("there is no mapping to validate.", todo="Calibrate first.")
-        for target in self._held_out:
-            self._data.pop(target, None)
+        self._showing.drop(self.validation_targets)
         self._drop_verdict()
-        self._show(CalibrationState.VALIDATING, self._held_out)
+        self._show(CalibrationState.VALIDATING)
 
     def cancel(self) -> None:
         """Stop; no calibration is in force afterwards."""
@@ -253,15 +271,23 @@ class CalibrationProcedure:
             findings=tuple(self._findings),
             redo=self._redo(),
             suspects=self._fitted.suspects,
-            collected=self._shown(self.targets),
+            collected=self._showing.of(self.targets),
             left_out_px=dict(self._fitted.left_out_px),
             note=self._note,
+            head_box=self._fitted.head_box if in_force else None,
+            head=self._fitted.head,
+            run=self._showing.run,
         )
 
     def _forget(self) -> None:
         self._state = CalibrationState.NONE
-        self._data, self._queue, self._collector = {}, [], None
+        self._showing.forget()
         self._drop_fit()
+
+    def _again(self, targets: Sequence[Target]) -> None:
+        self._showing.drop(targets)
+        self._drop_fit()
+        self._show(CalibrationState.COLLECTING)
 
     def _drop_fit(self) -> None:
         self._fitted = Fitted()
@@ -272,41 +298,34 @@ class CalibrationProcedure:
         self._findings: list[Finding] = []
         self._note = ""
 
-    def _show(self, stage: CalibrationState, order: Sequence[Target]) -> None:
+    def _show(self, stage: CalibrationState) -> None:
         """Go to a stage and queue its targets that haven't been shown."""
         self._state = stage
-        self._queue = [t for t in order if t not in self._data]
-        self._collector, self._first = None, True
-
-    def _collecting(self, time_ns: int) -> TargetCollector:
-        """Give the current target's collector; the target's onset is the first call after it came up."""
-        if self._collector is None:
-            t = self.timing
-            settle_ns = t.first_settle_ns if self._first else t.settle_ns
-            by_key = self.advance is Advance.SPACE
-            self._collector = TargetCollector(self._queue[0], t, time_ns, settle_ns, by_key)
-        return self._collector
-
-    def _shown(self, targets: Sequence[Target]) -> tuple[Collected, ...]:
-        return tuple(self._data[t] for t in targets if t in self._data)
+        wanted = self._plan.to_collect if stage is CalibrationState.COLLECTING else self._plan.to_validate
+        self._showing.show(wanted(self._showing.data))
 
     def _end_stage(self) -> None:
         if self._state is CalibrationState.COLLECTING:
-            shown = self._shown(self.targets)
-            self._fitted = fit_collected(shown, self.timing, self.limits, self.screen, self._fit_mapping)
+            self._fit()
             if self._fitted.refusal:
                 self._fail(self._fitted.refusal)
                 return
-            self._show(CalibrationState.VALIDATING, self._held_out)
-        if not self._queue:
+            self._show(CalibrationState.VALIDATING)
+        if self._showing.current is None:
             self._judge()
+
+    def _fit(self) -> None:
+        shown, moves = (self._showing.of(t) for t in (self.targets, self._plan.head_targets))
+        self._fitted = fit_collected(
+            shown, self.timing, self.limits, self.screen, self._fit_mapping, moves, self._showing.run
+        )
 
     def _judge(self) -> None:
         if self._fitted.mapping is None:
             raise RuntimeError("a validation without a mapping")
-        shown = self._shown(self.validation_targets)
+        shown = self._showing.of(self.validation_targets)
         self._validation = validate(self._fitted.mapping, shown, self.screen, self.timing.min_samples)
-        self._findings = judge(self._validation, self._redo(), self._fitted.suspects, self.limits)
+        self._findings = judge(self._validation, self._redo(), self._fitted, self.limits)
         if any(f.refuses for f in self._findings):
             self._state = CalibrationState.FAILED
         else:
@@ -314,10 +333,10 @@ class CalibrationProcedure:
         log.info("calibration %s: %s", self._state.value, [f.code.value for f in self._findings])
 
     def _redo(self) -> tuple[int, ...]:
-        return tuple(c.target.index for c in self._shown(self.targets) if not c.has_data(self.timing))
+        return tuple(c.target.index for c in self._showing.of(self.targets) if not c.has_data(self.timing))
 
     def _fail(self, finding: Finding) -> None:
         self._findings = [finding]
         self._state = CalibrationState.FAILED
-        self._queue = []
+        self._showing.show([])
         log.info("calibration failed: %s", finding.message)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
 from gazelab.calibration.collect import Collected
 from gazelab.calibration.findings import Finding
+from gazelab.calibration.head_box import HeadBox
+from gazelab.calibration.head_phase import HeadPhase
 from gazelab.calibration.mapping import GazeMapping
+from gazelab.calibration.pursuit import PursuitRun
 from gazelab.calibration.validation import Validation
 
 
@@ -49,6 +53,12 @@ class CalibrationResult:
         By index: the error on a target when it is left out of the fit.
     note : str
         What was written when concerns were accepted or a failure was overridden.
+    head_box : HeadBox or None
+        The head poses in which it holds.
+    head : HeadPhase or None
+        What the head's part gave; None without one.
+    run : PursuitRun or None
+        How the run of a moving target went; None with standing ones.
     """
 
     state: CalibrationState
@@ -60,6 +70,9 @@ class CalibrationResult:
     collected: tuple[Collected, ...]
     left_out_px: dict[int, float]
     note: str
+    head_box: HeadBox | None = None
+    head: HeadPhase | None = None
+    run: PursuitRun | None = None
 
     @property
     def calibrated(self) -> bool:
@@ -82,10 +95,12 @@ class CalibrationResult:
             "suspects": list(self.suspects),
             "note": self.note,
             "targets": [self._target(c) for c in self.collected],
+            "pursuit": None if self.run is None else _known(asdict(self.run)),
+            "head_phase": None if self.head is None else self.head.to_mapping(),
         }
 
     def _target(self, c: Collected) -> dict[str, Any]:
-        return {
+        values = {
             "index": c.target.index,
             "x_px": c.target.x_px,
             "y_px": c.target.y_px,
@@ -94,3 +109,9 @@ class CalibrationResult:
             "rested": c.rested,
             "left_out_px": self.left_out_px.get(c.target.index),
         }
+        return _known(values)
+
+
+def _known(values: dict[str, Any]) -> dict[str, Any]:
+    """Write None where nothing was measured: JSON has no NaN, and 0 would be a lie."""
+    return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in values.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -36,6 +37,8 @@ class TargetKind(StrEnum):
     """What a target is shown for."""
 
     CALIBRATION = "calibration"
+    PURSUIT = "pursuit"
+    HEAD = "head"
     VALIDATION = "validation"
 
 
@@ -48,7 +51,7 @@ class Target:
     index : int
         From 0, in reading order within its kind, whatever the order of showing.
     x_px, y_px : float
-        Screen px.
+        Screen px; where a moving one starts.
     kind : TargetKind
     """
 
@@ -77,7 +80,7 @@ def calibration_targets(points: int, screen: Screen, area: Area | None = None) -
         raise CalibrationError(
             f"there is no layout of {points} points.", todo=f"Choose one of {sorted(LAYOUTS)}."
         )
-    return _place(LAYOUTS[points], screen, area, TargetKind.CALIBRATION)
+    return place_targets(LAYOUTS[points], screen, area, TargetKind.CALIBRATION)
 
 
 def validation_targets(n: int, screen: Screen, area: Area | None = None) -> tuple[Target, ...]:
@@ -90,12 +93,19 @@ def validation_targets(n: int, screen: Screen, area: Area | None = None) -> tupl
     """
     if not 3 <= n <= len(HELD_OUT):
         raise CalibrationError(f"{n} validation points: choose 3 to {len(HELD_OUT)}.")
-    return _place(HELD_OUT[:n], screen, area, TargetKind.VALIDATION)
+    return place_targets(HELD_OUT[:n], screen, area, TargetKind.VALIDATION)
 
 
-def _place(
-    shares: tuple[tuple[float, float], ...], screen: Screen, area: Area | None, kind: TargetKind
+def place_targets(
+    shares: Sequence[tuple[float, float]], screen: Screen, area: Area | None, kind: TargetKind
 ) -> tuple[Target, ...]:
+    """Place targets by their shares of the inset area, 0..1 from its upper left.
+
+    Raises
+    ------
+    CalibrationError
+        The area isn't on the screen.
+    """
     left, top, width, height = area or (0.0, 0.0, float(screen.width_px), float(screen.height_px))
     on_screen = (
         left >= 0 and top >= 0 and left + width <= screen.width_px and top + height <= screen.height_px

@@ -1,0 +1,292 @@
+"""Calibrate on a slowly moving target: hundreds of known places in the time of nine resting ones.
+
+After Pfeuffer et al. 2013 (10.1145/2501988.2501998), with the test of Vidal et al. 2013
+(10.1145/2493432.2493477) of whether the eye follows: the correlation of the eye's path with the target's in a
+sliding window. The eye trails the target; the lag is estimated in each run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gazelab.calibration.collect import MS, Collected, Point, Timing, iris_place
+from gazelab.calibration.robust import pad, robust_fit
+from gazelab.calibration.samples import SampleLog
+from gazelab.calibration.targets import Area, Target, TargetKind, place_targets
+from gazelab.core.geometry import Screen
+
+Floats = NDArray[np.float64]
+
+INSTRUCTION = "Follow the dot with your eyes."
+
+SPEED_DEG_S = 9.0
+"""Slow enough that eyes follow without saccades (they can up to about 30 degrees a second) and that a frame's
+blur stays small; Pfeuffer et al. 2013 found calibration best below about 10."""
+SPEED_WIDTHS_S = 0.28
+"""The same where the millimetres aren't known: 9 degrees of a laptop's 32."""
+RAMP_S = 0.4
+"""The target speeds up and slows down at each corner, so that the eye can stay on it."""
+ROWS = 5
+"""Lines across the screen, the first and the last along its edges."""
+
+LAGS_NS = np.arange(0, 301, 10, dtype=np.int64) * MS
+DEFAULT_LAG_NS = 100 * MS
+"""Predictable targets are followed with about this lag, the camera's own left-over included; taken where the
+samples don't tell."""
+MIN_EXPLAINED = 0.5
+"""Share of the irises' horizontal variance that the target's path must explain for a lag to be read off."""
+
+WINDOW_NS = 600 * MS
+MIN_CORRELATION = 0.7
+MIN_SWING = 2.0
+"""Of the target's part in the irises' motion within a window, in standard deviations of their noise: where
+the target hardly moves there is no correlation to speak of, and the distance alone decides."""
+MAX_RESIDUAL = 3.5
+"""Standard deviations of the irises' place about what the target's place predicts, above which the eye was
+elsewhere."""
+NOISE_FLOOR = 0.006
+"""Eye widths; a smaller spread than the landmarker's own isn't believed."""
+
+
+class PursuitPath:
+    """A target that goes back and forth across the area, edges and corners included.
+
+    Parameters
+    ----------
+    screen : Screen
+    area : (left, top, width, height), optional
+        Screen px; the whole screen by default.
+
+    Raises
+    ------
+    CalibrationError
+        The area isn't on the screen.
+    """
+
+    def __init__(self, screen: Screen, area: Area | None = None) -> None:
+        shares: list[tuple[float, float]] = []
+        for k in range(ROWS):
+            ends = (0.0, 1.0) if k % 2 == 0 else (1.0, 0.0)
+            shares += [(end, k / (ROWS - 1)) for end in ends]
+        corners = place_targets(shares, screen, area, TargetKind.PURSUIT)
+        self.target = corners[0]
+        self._corners = np.array([(c.x_px, c.y_px) for c in corners])
+        per_deg = screen.px_per_deg()
+        speed = SPEED_DEG_S * per_deg if np.isfinite(per_deg) else SPEED_WIDTHS_S * screen.width_px
+        lengths = np.hypot(*np.diff(self._corners, axis=0).T)
+        self._ramp_s = np.minimum(RAMP_S, lengths / speed)
+        self._leg_s = lengths / speed + self._ramp_s
+        self._start_s = np.concatenate([[0.0], np.cumsum(self._leg_s)])
+        self.duration_ns = int(self._start_s[-1] * 1e9)
+
+    def at(self, elapsed_ns: int | NDArray[np.int64]) -> Floats:
+        """Give where the target stands, screen px, (..., 2); it rests before the start and at the end."""
+        t = np.clip(np.asarray(elapsed_ns, np.float64) / 1e9, 0.0, self._start_s[-1])
+        leg = np.clip(np.searchsorted(self._start_s, t, side="right") - 1, 0, len(self._leg_s) - 1)
+        share = _trapezoid(t - self._start_s[leg], self._leg_s[leg], self._ramp_s[leg])[..., None]
+        place: Floats = self._corners[leg] + share * (self._corners[leg + 1] - self._corners[leg])
+        return place
+
+
+def _trapezoid(t: Floats, whole: Floats, ramp: Floats) -> Floats:
+    """Share of a leg that is done at `t`: speeding up for `ramp`, even, slowing down for `ramp`."""
+    cruise = whole - ramp
+    up = 0.5 * np.minimum(t, ramp) ** 2 / ramp
+    level = np.clip(t - ramp, 0.0, None)
+    down = 0.5 * np.clip(t - cruise, 0.0, None) ** 2 / ramp
+    share: Floats = (up + level - down) / cruise
+    return share
+
+
+@dataclass(frozen=True, slots=True)
+class PursuitRun:
+    """How a run went.
+
+    Attributes
+    ----------
+    lag_ns : int
+        By which the eye trailed the target.
+    lag_estimated : bool
+        False: the samples didn't tell, and the usual lag was taken.
+    n_seen, n_open, n_followed : int
+        Samples in all, with open eyes, and of those on the target.
+    iris_spread : float
+        Standard deviation of the irises' place over the run, eye widths.
+    """
+
+    lag_ns: int
+    lag_estimated: bool
+    n_seen: int
+    n_open: int
+    n_followed: int
+    iris_spread: float
+
+
+@dataclass
+class PursuitCollector:
+    """Collects one run along the path; all times are passed in.
+
+    Parameters
+    ----------
+    path : PursuitPath
+    cells : sequence of Target
+        Calibration targets: each sample counts for the one that the moving target was nearest to.
+    timing : Timing
+    onset_ns : int
+        When the target appeared.
+    settle_ns : int
+        It rests so long before it goes.
+    wait_for_key : bool
+        It rests until a key is pressed.
+    """
+
+    path: PursuitPath
+    cells: Sequence[Target]
+    timing: Timing
+    onset_ns: int
+    settle_ns: int
+    wait_for_key: bool = False
+    run: PursuitRun | None = None
+    _pressed_ns: int | None = None
+    _log: SampleLog = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._log = SampleLog(self.timing.blink_pad_ns)
+        self.target = self.path.target
+
+    @property
+    def from_ns(self) -> int | None:
+        """When the target starts to move; None while a key is waited for."""
+        if self._pressed_ns is not None:
+            return self._pressed_ns
+        return None if self.wait_for_key else self.onset_ns + self.settle_ns
+
+    def press(self, time_ns: int) -> None:
+        """Let the target go now."""
+        if self._pressed_ns is None and (self.from_ns is None or time_ns < self.from_ns):
+            self._pressed_ns = time_ns
+
+    def add(self, row: np.void, time_ns: int) -> None:
+        """Take one sample."""
+        if self.from_ns is not None and time_ns >= self.from_ns:
+            self._log.add(row, time_ns)
+
+    def at(self, time_ns: int) -> Point:
+        """Where the target stands."""
+        x, y = self.path.at(0 if self.from_ns is None else time_ns - self.from_ns)
+        return float(x), float(y)
+
+    def progress(self, time_ns: int) -> float:
+        """Share of the path that is done, 0..1."""
+        if self.from_ns is None:
+            return 0.0
+        return float(np.clip((time_ns - self.from_ns) / self.path.duration_ns, 0.0, 1.0))
+
+    def finished(self, time_ns: int) -> bool:
+        """Whether the target has come to its end, and the eye after it."""
+        return self.from_ns is not None and time_ns - self.from_ns >= self.path.duration_ns + int(LAGS_NS[-1])
+
+    def gathered(self) -> dict[Target, Collected]:
+        """Pair each sample with where the target was when the eye aimed, and sort them by cell."""
+        rows, usable = self._log.rows(), self._log.usable()
+        elapsed = np.array(self._log.times, np.int64) - (self.from_ns or 0)
+        lag_ns, estimated = pursuit_lag(rows, elapsed, usable, self.path)
+        places = self.path.at(elapsed - lag_ns)
+        on_it = usable & follows(rows, elapsed, usable, places)
+        spread = float(np.hypot(*iris_place(rows[usable]).std(0))) if usable.any() else 0.0
+        self.run = PursuitRun(lag_ns, estimated, len(rows), int(usable.sum()), int(on_it.sum()), spread)
+        anchors = np.array([(c.x_px, c.y_px) for c in self.cells])
+        away = np.hypot(*(places[:, None] - anchors[None]).transpose(2, 0, 1))
+        nearest = away.argmin(1) if len(rows) else np.empty(0, np.intp)
+        out: dict[Target, Collected] = {}
+        for k, cell in enumerate(self.cells):
+            here = nearest == k
+            n_on = int(on_it[here].sum())
+            rested = 2 * n_on > int(here.sum())
+            out[cell] = Collected(cell, rows[here], on_it[here], int(here.sum()), n_on, rested, places[here])
+        return out
+
+
+def pursuit_lag(
+    rows: NDArray[np.void], elapsed_ns: NDArray[np.int64], usable: NDArray[np.bool_], path: PursuitPath
+) -> tuple[int, bool]:
+    """Estimate by how much the eye trailed the target.
+
+    The lag, of 0 to 300 ms, at which the target's place (up to squares, by a fit that stretches off the
+    target can't pull) explains most of where the irises were: on the way there and on the way back the eye
+    must pass a place of the screen at the same turn.
+
+    Returns
+    -------
+    lag_ns : int
+    estimated : bool
+        False: nothing to go by (the eye didn't follow, or the best lag lies at an end), and the usual lag.
+    """
+    if usable.sum() < 60:
+        return DEFAULT_LAG_NS, False
+    iris, elapsed = iris_place(rows[usable]), elapsed_ns[usable]
+    costs, explained = np.empty(len(LAGS_NS)), 0.0
+    whole = np.median(np.abs(iris - np.median(iris, axis=0)), axis=0) / 0.6745
+    for k, lag in enumerate(LAGS_NS):
+        _, scale = robust_fit(_powers(path.at(elapsed - lag)), iris)
+        costs[k] = np.log(np.maximum(scale, 1e-6)).sum()
+        explained = max(explained, 1.0 - float((scale[0] / max(whole[0], 1e-9)) ** 2))
+    best = int(costs.argmin())
+    if explained < MIN_EXPLAINED or best in (0, len(LAGS_NS) - 1):
+        return DEFAULT_LAG_NS, False
+    return int(LAGS_NS[best]), True
+
+
+def follows(
+    rows: NDArray[np.void], elapsed_ns: NDArray[np.int64], usable: NDArray[np.bool_], places: Floats
+) -> NDArray[np.bool_]:
+    """Tell in which samples the eye was on the target.
+
+    Parameters
+    ----------
+    rows : numpy.ndarray, shape (n,), FEATURE_DTYPE
+    elapsed_ns : numpy.ndarray, shape (n,)
+    usable : numpy.ndarray, shape (n,), bool
+        Open eyes.
+    places : numpy.ndarray, shape (n, 2)
+        Where the target was, the lag taken off.
+
+    Returns
+    -------
+    numpy.ndarray, shape (n,), bool
+        False where the irises are too far from where the target's place predicts them, and within 100 ms of
+        that, or where their path in the window round the sample doesn't go with the target's: saccades,
+        glances away, a resting eye.
+    """
+    out = np.zeros(len(rows), bool)
+    index = np.flatnonzero(usable)
+    if len(index) < 60:
+        return out
+    iris, elapsed = iris_place(rows[index]), elapsed_ns[index]
+    residual, scale = robust_fit(_powers(places[index]), iris)
+    noise = np.maximum(scale, NOISE_FLOOR)
+    expected, seen = (iris - residual) / noise, iris / noise
+    off: NDArray[np.bool_] = (np.abs(residual) / noise).max(1) > MAX_RESIDUAL
+    off = pad(off, elapsed, 100 * MS)
+    for k, now in enumerate(elapsed.tolist()):
+        first, last = np.searchsorted(elapsed, (now - WINDOW_NS // 2, now + WINDOW_NS // 2))
+        off[k] |= _apart(expected[first:last], seen[first:last])
+    out[index] = ~off
+    return out
+
+
+def _apart(expected: Floats, seen: Floats) -> bool:
+    a, b = expected - expected.mean(0), seen - seen.mean(0)
+    if a.std() < MIN_SWING:
+        return False
+    return float((a * b).sum()) < MIN_CORRELATION * float(np.sqrt((a * a).sum() * (b * b).sum()))
+
+
+def _powers(places: Floats) -> Floats:
+    """Return the target's place up to squares, on a common scale."""
+    x, y = ((places - places.mean(0)) / np.maximum(places.std(0), 1e-9)).T
+    return np.column_stack([x, y, x * x, x * y, y * y])
