@@ -139,3 +139,38 @@ def head_pose(rows: NDArray[np.void]) -> NDArray[np.float64]:
     turn = np.stack([rows[name] for name in NAMES[:3]], -1)
     pose: NDArray[np.float64] = np.concatenate([turn, rows["head_mm"]], axis=1).astype(np.float64)
     return pose
+
+
+class HeadWatch:
+    """Tells when the operator should be warned that the head has left the box.
+
+    One sample outside is a landmarker's slip or a glance at the keyboard; a second of them is a person who
+    sits elsewhere now. Lost samples say nothing either way.
+
+    Parameters
+    ----------
+    after_ns : int
+        Outside for so long: warned.
+    back_ns : int
+        Inside for so long: no longer warned, and counted anew.
+    """
+
+    def __init__(self, after_ns: int = 1_000_000_000, back_ns: int = 500_000_000) -> None:
+        self._after_ns, self._back_ns = after_ns, back_ns
+        self._left_ns: int | None = None
+        self._back_since_ns: int | None = None
+        self.warned = False
+
+    def see(self, outside: bool, time_ns: int) -> bool:
+        """Take one sample of a seen face, in order of time; give whether to warn."""
+        if outside:
+            self._back_since_ns = None
+            if self._left_ns is None:
+                self._left_ns = time_ns
+            self.warned |= time_ns - self._left_ns >= self._after_ns
+            return self.warned
+        if self._back_since_ns is None:
+            self._back_since_ns = time_ns
+        if time_ns - self._back_since_ns >= self._back_ns:
+            self._left_ns, self.warned = None, False
+        return self.warned

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gazelab.calibration.head_box import HeadBox
 from gazelab.calibration.mapping import GazeMapping
 from gazelab.calibration.result import CalibrationResult
 from gazelab.calibration.validation import Validation
@@ -69,6 +70,8 @@ class Profile:
         ISO 8601 with "Z".
     record : dict
         What the procedure saw: targets, counts, concerns and the note they were accepted with.
+    head_box : HeadBox or None
+        The head poses in which it holds; None in profiles made before there was one.
     """
 
     participant: str
@@ -78,6 +81,7 @@ class Profile:
     validation: Validation
     created_utc: str
     record: dict[str, Any] = field(default_factory=dict)
+    head_box: HeadBox | None = None
 
     @classmethod
     def of(
@@ -103,7 +107,8 @@ class Profile:
             )
         stamp = (created or datetime.now(UTC)).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         code = check_participant(participant)
-        return cls(code, screen, source, result.mapping, result.validation, stamp, result.to_mapping())
+        record, box = result.to_mapping(), result.head_box
+        return cls(code, screen, source, result.mapping, result.validation, stamp, record, box)
 
 
 def save_profile(root: Path, profile: Profile) -> Path:
@@ -180,6 +185,7 @@ def load_profile(path: Path) -> Profile:
             validation=Validation.from_mapping(values["validation"]),
             created_utc=str(values["created_utc"]),
             record=dict(values["record"]),
+            head_box=HeadBox.from_mapping(box) if (box := values.get("head_box")) is not None else None,
         )
     except (CalibrationError, ConfigError) as fault:
         raise CalibrationError(fault.what, where=folder / JSON_NAME, todo=fault.todo) from fault
@@ -247,6 +253,7 @@ def _to_json(profile: Profile, npz: bytes) -> dict[str, Any]:
         "mapping_sha256": hashlib.sha256(npz).hexdigest(),
         "validation": profile.validation.to_mapping(),
         "record": profile.record,
+        "head_box": None if profile.head_box is None else profile.head_box.to_mapping(),
     }
 
 

@@ -61,7 +61,7 @@ def run_calibration(
             where=source.info.device,
             todo="Record with it as it is, or calibrate on the device.",
         )
-    total = len(procedure.targets) + len(procedure.validation_targets)
+    total = procedure.n_to_show()
     shown: Target | None = None
     done = 0
     procedure.start(clock())

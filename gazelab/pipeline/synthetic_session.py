@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from gazelab.calibration.procedure import CalibrationProcedure
 from gazelab.calibration.profile import Profile, save_profile
 from gazelab.calibration.result import CalibrationResult, CalibrationState
-from gazelab.calibration.targets import Target
+from gazelab.calibration.targets import Target, TargetKind
 from gazelab.charts.item import ChartItem
 from gazelab.core.gaze import EventKind
 from gazelab.core.geometry import Screen
@@ -27,12 +27,21 @@ from gazelab.sessions.writer import SessionWriter
 from gazelab.sources.camera_gaze import CameraGaze
 from gazelab.sources.face import FaceReader
 from gazelab.sources.synthetic import SyntheticParticipant
+from gazelab.sources.synthetic_head import HeadMotion, HeadPose
 from gazelab.sources.synthetic_script import GazeScript
 
 BLINKS_PER_MIN = 10.0
 REACTION_NS = 200_000_000
 LINGER_NS = 250_000_000
 LEAST_PIECE_NS = 60_000_000
+
+HEAD_MOVES = (
+    (HeadPose(yaw_deg=12), HeadPose(yaw_deg=-12)),
+    (HeadPose(pitch_deg=10), HeadPose(pitch_deg=-10)),
+    (HeadPose(z_mm=-50), HeadPose(z_mm=30)),
+    (HeadPose(x_mm=45, roll_deg=6), HeadPose(x_mm=-45, roll_deg=-6)),
+)
+"""What the synthetic participant does at each step of the head's part: there, to the other side, and back."""
 
 Say = Callable[[str], None]
 
@@ -81,7 +90,14 @@ class SyntheticSubject:
         """Look at each target as it appears."""
 
         def look(target: Target, time_ns: int) -> None:
+            motion = procedure.motion
+            if target.kind is TargetKind.PURSUIT and motion is not None:
+                self.script.follow(motion, time_ns)
+                return
             self.script.look_at(target.x_px, target.y_px, time_ns)
+            if target.kind is TargetKind.HEAD:
+                timing = procedure.timing
+                move_head(self.participant.head, target.index, time_ns + timing.read_ns, timing.move_ns)
 
         def progress(done: int, total: int) -> None:
             say(f"  target {done + 1} of {total}")
@@ -108,6 +124,13 @@ class SyntheticSubject:
         return split_at_blinks(self.script.truth(onset_ns, end_ns))
 
 
+def move_head(head: HeadMotion, step: int, from_ns: int, duration_ns: int) -> None:
+    """Do one step of the head's part: there in a quarter of the time, across in half of it, and back."""
+    quarter = duration_ns // 4
+    for k, pose in enumerate((*HEAD_MOVES[step], HeadPose())):
+        head.move(from_ns + (0, 1, 3)[k] * quarter, pose, (1, 2, 1)[k] * quarter)
+
+
 def run_synthetic_session(
     root: Path,
     session_id: str,
@@ -129,7 +152,7 @@ def run_synthetic_session(
     subject = SyntheticSubject(screen, seed)
     with subject.gaze:
         profile, profile_path = _calibrated(subject, root, participant, seed, 9, say)
-        subject.gaze.mapping = profile.mapping
+        subject.gaze.use(profile)
         truth = _record(subject, root, session_id, charts, profile, profile_path, seed, say)
     return SyntheticRun(root / "sessions" / session_id, profile_path, profile, truth)
 

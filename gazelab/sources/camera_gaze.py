@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from gazelab.calibration.head_box import HeadBox, HeadWatch
 from gazelab.core.gaze import Frame, SourceState, empty_gaze
 from gazelab.processing.features import FEATURE_VERSION, eyes_closed
 from gazelab.sources.base import Clock, FrameSource, OpenInWith, Reading, SourceInfo
@@ -30,6 +31,18 @@ class Predicts(Protocol):
         """Give x_px, y_px, left_x_px, …, confidence and valid for features of shape (n,)."""
 
 
+class Calibrated(Protocol):
+    """What is used of a calibration: `Profile` is one."""
+
+    @property
+    def mapping(self) -> Predicts:
+        """From features to gaze."""
+
+    @property
+    def head_box(self) -> HeadBox | None:
+        """Where the head may be; None where that isn't known."""
+
+
 class CameraGaze(OpenInWith):
     """A `GazeSource` made of frames, the face reader and, once calibrated, a mapping.
 
@@ -43,7 +56,8 @@ class CameraGaze(OpenInWith):
     face : FaceReader
         Of this source alone; closed with it.
     mapping : GazeMapping, optional
-        Without one, samples have no gaze and readings carry the features to calibrate with. May be set later.
+        Without one, samples have no gaze and readings carry the features to calibrate with. May be set later;
+        `use` sets it together with the head box of its profile.
     focal_px : float, optional
         The camera's focal length, for the distance; by default from `ASSUMED_HORIZONTAL_FOV_DEG`.
     keep_frames : bool
@@ -63,9 +77,19 @@ class CameraGaze(OpenInWith):
         clock: Clock = time.perf_counter_ns,
     ) -> None:
         self.frames, self.face, self.mapping = frames, face, mapping
+        self.head_box: HeadBox | None = None
+        self.head_hint = ""
+        """How the participant should move to be where the calibration holds; empty while all is well."""
         self.landmarks_px: NDArray[np.float32] | None = None
+        self._head_watch = HeadWatch()
         self._focal_px, self._keep_frames, self._clock = focal_px, keep_frames, clock
         self._watch = FrameWatch()
+
+    def use(self, profile: Calibrated | None) -> None:
+        """Put a calibration in force, its mapping and its head box together; None puts none in force."""
+        self.head_box = None if profile is None else profile.head_box
+        self.mapping = None if profile is None else profile.mapping
+        self._head_watch, self.head_hint = HeadWatch(), ""
 
     @property
     def info(self) -> SourceInfo:
@@ -132,11 +156,20 @@ class CameraGaze(OpenInWith):
         for name in ("yaw_deg", "pitch_deg", "roll_deg"):
             row[name] = features[name]
         row["distance_mm"] = distance_mm(features, frame.rgb.shape[1], self._focal_px)
-        put_gaze(row, features, self.mapping)
+        put_gaze(row, features, self.mapping, self.head_box)
+        self._look_at_head(row, features)
         return row
 
+    def _look_at_head(self, row: np.void, features: np.void) -> None:
+        box = self.head_box
+        if box is not None:
+            warn = self._head_watch.see(bool(row["outside_head_box"]), int(row["time_ns"]))
+            self.head_hint = (box.hint(features) or self.head_hint) if warn else ""
 
-def put_gaze(row: np.void, features: np.void, mapping: Predicts | None) -> None:
+
+def put_gaze(
+    row: np.void, features: np.void, mapping: Predicts | None, head_box: HeadBox | None = None
+) -> None:
     """Write into a lost sample where the eyes of its frame looked.
 
     Parameters
@@ -145,7 +178,10 @@ def put_gaze(row: np.void, features: np.void, mapping: Predicts | None) -> None:
         `blink` is set; the gaze stays lost while an eye is shut, and without a mapping.
     features : numpy.void, FEATURE_DTYPE
     mapping : Predicts or None
+    head_box : HeadBox, optional
+        Of the mapping's calibration: `outside_head_box` is set while the head isn't in it.
     """
+    row["outside_head_box"] = head_box is not None and not head_box.contains(features)[0]
     row["blink"] = bool(eyes_closed(features).any())
     if row["blink"] or mapping is None:
         return

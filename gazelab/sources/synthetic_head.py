@@ -59,8 +59,14 @@ SEATED = HeadPose(0.8, 0.5, 0.4, 3.0, 2.0, 4.0)
 """Standard deviations of the sway of someone who sits and reads."""
 
 
+MOVE_NS = 500_000_000
+
+WANDER_HZ = (0.04, 0.12)
+"""Of the slow waves by which a head wanders: 8 to 25 seconds there and back."""
+
+
 class HeadMotion:
-    """Slow sway about a place, which may change at given moments.
+    """Slow sway about a place, which may change at given moments and may wander.
 
     Parameters
     ----------
@@ -78,16 +84,36 @@ class HeadMotion:
         self._sway = sway.as_array()
         self._hz = rng.uniform(0.03, 0.25, (6, 4))
         self._phase = rng.uniform(0, 2 * np.pi, (6, 4))
-        self._places = sorted(places, key=lambda p: p[0])
+        self._places: list[tuple[int, int, Floats]] = []
+        for since_ns, pose in sorted(places, key=lambda p: p[0]):
+            self.move(since_ns, pose)
+        self._wander_hz = rng.uniform(*WANDER_HZ, (6, 2))
+        self._wander_phase = rng.uniform(0, 2 * np.pi, (6, 2))
+        self._wander = np.zeros(6)
+        self._wander_from_ns = 0
+
+    def move(self, since_ns: int, pose: HeadPose, duration_ns: int = MOVE_NS) -> None:
+        """Go to another place, from a moment on that is later than those before."""
+        self._places.append((since_ns, duration_ns, pose.as_array()))
+
+    def wander(self, from_ns: int, limits: HeadPose) -> None:
+        """Turn and shift slowly and without end from a moment on, each number up to its limit."""
+        self._wander_from_ns, self._wander = from_ns, limits.as_array()
 
     def at(self, time_ns: int) -> HeadPose:
         """Give the head's pose at a moment."""
         waves = np.sin(2 * np.pi * self._hz * (time_ns / 1e9) + self._phase).sum(1) / np.sqrt(2)
         place = np.zeros(6)
-        for since_ns, pose in self._places:
-            u = float(np.clip((time_ns - since_ns) / 5e8, 0, 1))
-            place = place + (pose.as_array() - place) * u * u * (3 - 2 * u)
-        return HeadPose(*(self._sway * waves + place))
+        for since_ns, duration_ns, pose in self._places:
+            place = place + (pose - place) * _eased((time_ns - since_ns) / duration_ns)
+        t = (time_ns - self._wander_from_ns) / 1e9
+        slow = np.sin(2 * np.pi * self._wander_hz * t + self._wander_phase) @ (0.75, 0.25)
+        return HeadPose(*(self._sway * waves + place + self._wander * slow * _eased(t)))
+
+
+def _eased(share: float) -> float:
+    u = float(np.clip(share, 0, 1))
+    return u * u * (3 - 2 * u)
 
 
 class HeadWarp:

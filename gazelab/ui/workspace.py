@@ -398,5 +398,5 @@ class Workspace(QObject):
         else:
             self._gate.put(profile)
         if isinstance(self.source, CameraGaze):
-            self.source.mapping = None if profile is None else profile.mapping
+            self.source.use(profile)
         self.changed.emit()
