@@ -19,6 +19,7 @@ from gazelab.core.attention import AttentionMap, AttentionTrace
 from gazelab.core.errors import AttentionError, GazelabError, SessionError
 from gazelab.metrics.agreement import Agreement, score_map
 from gazelab.metrics.density import sigma_from_deg, sigma_from_share
+from gazelab.pipeline.corrected import Layers
 from gazelab.pipeline.keep import keep_fixations, keep_scores
 from gazelab.pipeline.replay import RASTER_COLS, Replay
 from gazelab.sessions.trials import Trial
@@ -167,6 +168,8 @@ def score_trial(replay: Replay, trial: Trial, chosen: AttentionMap, n_chance: in
         "calibrated": header.calibrated,
         "for_dataset": header.for_dataset,
         "fixations": "offline",
+        "gaze": replay.layers,
+        "corrections": list(replay.corrections),
     }
     how = {**chosen.how, **sigma_how, **gaze, "raster": list(shape), "ceiling": CEILING_NOTE}
     scale = RASTER_COLS / trial.placement.picture_width_px
@@ -214,6 +217,7 @@ def compare_sessions(
     model: AttentionModel,
     choice: MapChoice | None = None,
     progress: Callable[[int, int, str], None] | None = None,
+    layers: Layers = "all",
 ) -> Iterator[tuple[Path, TrialComparison | SkippedTrial]]:
     """Compare every trial of some sessions; a broken chart is reported and skipped.
 
@@ -228,10 +232,12 @@ def compare_sessions(
         The mean over all layers, heads and tokens by default.
     progress : callable, optional
         Called with (done, total, chart_id) before each trial.
+    layers : {"all", "live", "raw"}
+        Which corrections the gaze has.
     """
     chosen = choice or MapChoice()
     (choice or MapChoice()).check(model)
-    replays = [Replay.open(path) for path in paths]
+    replays = [Replay.open(path, layers) for path in paths]
     total, done = sum(len(r.trials) for r in replays), 0
     for path, replay in zip(paths, replays, strict=True):
         rows: list[dict[str, Any]] = []

@@ -67,7 +67,6 @@ def scores_name(model_id: str) -> str:
 
 
 def fixation_inputs(replay: Replay) -> str:
-    """Hash what the offline fixations are made from."""
-    session = replay.session
+    """Hash what the offline fixations are made from; the gaze's corrections are in it."""
     times = [[trial.onset_ns, trial.offset_ns] for trial in replay.trials]
-    return inputs_sha256(session.gaze(), replay.screen.to_mapping(), times, __version__)
+    return inputs_sha256(replay.gaze(), replay.screen.to_mapping(), times, __version__)

@@ -14,6 +14,7 @@ from gazelab.core.gaze import GAZE_DTYPE, GazeArray, GazeView, SourceState
 from gazelab.core.geometry import Placement, Screen
 from gazelab.pipeline.trial_fixations import TrialFixations
 from gazelab.pipeline.view import build_view
+from gazelab.processing.shifts import Shift, shifted
 from gazelab.sources.base import GazeSource, Reading
 
 log = logging.getLogger(__name__)
@@ -36,7 +37,8 @@ class Sink(Protocol):
 class Acquisition:
     """Pump a gaze source into a ring of recent samples and into sinks.
 
-    The thread calls `pump`; a test calls it too. What goes to the sinks is raw: nothing is smoothed.
+    The thread calls `pump`; a test calls it too. What goes to the sinks is raw: nothing is smoothed, and no
+    correction is in it. The view and the fixations have the correction that `correct` put in force.
 
     Parameters
     ----------
@@ -70,6 +72,7 @@ class Acquisition:
         self._latest: Reading | None = None
         self._trial: TrialFixations | None = None
         self._placement: Placement | None = None
+        self._shifts: list[Shift] = []
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -103,7 +106,7 @@ class Acquisition:
         with self._lock:
             self._trial = TrialFixations(self.screen, onset_ns)
             self._placement = placement
-            self._trial.push(self._recent())
+            self._trial.push(shifted(self._recent(), self._shifts))
 
     def move_stimulus(self, placement: Placement) -> None:
         """Tell where the stimulus lies from now on."""
@@ -115,6 +118,38 @@ class Acquisition:
         with self._lock:
             if self._trial is not None:
                 self._trial.end_at(offset_ns)
+
+    @property
+    def correction_px(self) -> tuple[float, float]:
+        """What is added to the gaze now: + right, + down."""
+        with self._lock:
+            return (self._shifts[-1].dx_px, self._shifts[-1].dy_px) if self._shifts else (0.0, 0.0)
+
+    def correct(self, dx_px: float, dy_px: float, time_ns: int) -> int:
+        """Put a correction in force in place of the one before; for the view and the fixations alone.
+
+        Parameters
+        ----------
+        dx_px, dy_px : float
+            + right, + down; added to the gaze as measured.
+        time_ns : int
+            Now.
+
+        Returns
+        -------
+        int
+            The sample time from which on it counts: `time_ns`, or just after the newest sample if that is
+            later. Whoever goes by this rule gets what was seen live.
+        """
+        with self._lock:
+            from_ns = max(time_ns, self.newest_ns + 1)
+            self._shifts.append(Shift(from_ns, dx_px, dy_px))
+            return from_ns
+
+    def drop_corrections(self) -> None:
+        """Correct nothing any more: another calibration or another session begins."""
+        with self._lock:
+            self._shifts.clear()
 
     def pump(self, timeout_s: float = 0.0) -> int:
         """Take what the source has and pass it on.
@@ -137,7 +172,7 @@ class Acquisition:
             self.newest_ns = int(samples["time_ns"][-1])
             self._latest = readings[-1]
             if self._trial is not None:
-                self._trial.push(samples)
+                self._trial.push(shifted(samples, self._shifts))
             sinks = self._sinks
         for sink in sinks:
             sink.gaze(samples)
@@ -148,7 +183,7 @@ class Acquisition:
     def snapshot(self, tail_ns: int = 1_500_000_000) -> GazeView:
         """Give what a canvas draws now: the newest `tail_ns` of samples and the trial's fixations."""
         with self._lock:
-            samples = self._recent()
+            samples = shifted(self._recent(), self._shifts)
             fixations = None if self._trial is None else self._trial.emitted()
             placement = self._placement
         now_ns = int(samples["time_ns"][-1]) if len(samples) else 0

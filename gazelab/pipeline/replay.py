@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +12,12 @@ from gazelab.core.gaze import EventArray, EventKind, GazeArray, GazeView, Source
 from gazelab.core.geometry import Screen
 from gazelab.core.picture import Picture
 from gazelab.metrics.density import fixation_density
+from gazelab.pipeline.corrected import Layers, check_layers, corrected_gaze, corrections_in_force
 from gazelab.pipeline.trial_fixations import TrialFixations
 from gazelab.pipeline.view import build_view
 from gazelab.processing.blinks import PAD_S, blink_mask
 from gazelab.processing.events import detect_events
+from gazelab.sessions.corrections import CorrectionLog, read_corrections
 from gazelab.sessions.reader import Session
 from gazelab.sessions.trials import Trial
 
@@ -31,10 +34,15 @@ class Replay:
     Parameters
     ----------
     session : Session
+    layers : {"all", "live", "raw"}
+        Which corrections the gaze has. "live" gives exactly what was seen while recording; the corrections
+        are those in force when the gaze is first asked for.
     """
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, layers: Layers = "all") -> None:
+        check_layers(layers)
         self.session = session
+        self.layers: Layers = layers
         self.screen: Screen = session.header.screen
         self.trials: list[Trial] = session.trials()
         self._online: dict[int, TrialFixations] = {}
@@ -42,7 +50,7 @@ class Replay:
         self._rows: dict[tuple[int, int], GazeArray] = {}
 
     @classmethod
-    def open(cls, path: Path | str) -> Replay:
+    def open(cls, path: Path | str, layers: Layers = "all") -> Replay:
         """Open a session's folder.
 
         Raises
@@ -50,11 +58,20 @@ class Replay:
         SessionError
             No session there, or a broken one.
         """
-        return cls(Session.open(path))
+        return cls(Session.open(path), layers)
+
+    def gaze(self) -> GazeArray:
+        """Give every sample of the session with the corrections of these layers, shape (n,), GAZE_DTYPE."""
+        return self._gaze
+
+    @cached_property
+    def corrections(self) -> tuple[str, ...]:
+        """Say which corrections the gaze has, one sentence each."""
+        return tuple(corrections_in_force(self.session, self.layers, log=self._log))
 
     def samples(self, trial: Trial) -> GazeArray:
-        """Give the trial's samples as recorded, shape (n,), GAZE_DTYPE: onset <= time < offset."""
-        gaze = self.session.gaze()
+        """Give the trial's samples, shape (n,), GAZE_DTYPE: onset <= time < offset."""
+        gaze = self.gaze()
         times = gaze["time_ns"]
         return gaze[(times >= trial.onset_ns) & (times < trial.offset_ns)]
 
@@ -63,7 +80,7 @@ class Replay:
         return self.session.stimulus(trial.picture_sha256)
 
     def view_at(self, trial: Trial, time_ns: int, tail_ns: int = DEFAULT_TAIL_NS) -> GazeView:
-        """Give what the live canvas drew at this moment of the trial.
+        """Give what a canvas draws at this moment of the trial: with the layers "live", what it drew live.
 
         Parameters
         ----------
@@ -85,7 +102,7 @@ class Replay:
         )
 
     def online_fixations(self, trial: Trial) -> EventArray:
-        """Give the fixations that the online detector gave live, shape (n,), EVENT_DTYPE, screen px."""
+        """Give the online detector's fixations, EVENT_DTYPE, screen px; with "live" those that were seen."""
         return self._online_of(trial).emitted()
 
     def fixations(self, trial: Trial) -> EventArray:
@@ -123,9 +140,20 @@ class Replay:
         xy = xy * (RASTER_COLS / trial.placement.picture_width_px)
         return fixation_density(xy[:, 0], xy[:, 1], duration_ms, self.raster_shape(trial), sigma_raster_px)
 
+    @cached_property
+    def _gaze(self) -> GazeArray:
+        gaze = corrected_gaze(self.session, self.layers, log=self._log)
+        gaze.flags.writeable = False
+        return gaze
+
+    @cached_property
+    def _log(self) -> CorrectionLog | None:
+        """Read the audit file once, so that what is said of the gaze is what it has."""
+        return read_corrections(self.session.path) if self.layers == "all" else None
+
     def _unspoilt(self, trial: Trial) -> GazeArray:
         """Cut the trial's samples, without gaze where a blink just before or after the trial reaches in."""
-        gaze = self.session.gaze()
+        gaze = self.gaze()
         pad_ns, times = round(PAD_S * 1e9), gaze["time_ns"]
         near = gaze[(times >= trial.onset_ns - pad_ns) & (times < trial.offset_ns + pad_ns)]
         near["valid"] &= ~blink_mask(near["time_ns"], near["blink"])
@@ -143,14 +171,14 @@ class Replay:
         """Cut what any view of the trial may show; so that a moment costs the same in a long session."""
         key = (trial.index, tail_ns)
         if key not in self._rows:
-            gaze = self.session.gaze()
+            gaze = self.gaze()
             times = gaze["time_ns"]
             self._rows[key] = gaze[(times > trial.onset_ns - tail_ns) & (times <= trial.offset_ns)]
         return self._rows[key]
 
     def _through(self, trial: Trial) -> GazeArray:
         """Cut the samples, in the order of recording, from the trial's first to the first beyond its end."""
-        gaze = self.session.gaze()
+        gaze = self.gaze()
         times = gaze["time_ns"]
         begun = np.flatnonzero(times >= trial.onset_ns)
         if not len(begun):

@@ -78,7 +78,7 @@ def report_data(replay: Replay, results: Sequence[Result], title: str) -> dict[s
     compared = [r for r in results if isinstance(r, TrialComparison)]
     models = sorted({r.trace.model_id for r in compared})
     skipped = [f"{r.trial.chart_id}: {r.reason}" for r in results if isinstance(r, SkippedTrial)]
-    notes = [*replay.session.report, *skipped]
+    notes = [*replay.session.report, *skipped, *replay.corrections]
     if not results:
         notes.append("there is no trial: nothing to compare")
     return {
@@ -121,6 +121,9 @@ def score_table(agreement: Agreement) -> ScoreTable:
         f" Density sigma {sigma}. KLD: lower is closer; all others: higher."
         f" {str(how['ceiling']).capitalize()}."
     )
+    corrections = how.get("corrections")
+    if isinstance(corrections, list) and corrections:
+        note += f" Gaze corrected by: {'; '.join(map(str, corrections))}."
     if how.get("for_dataset") is False:
         note += f" Gaze of the source {how['source']}: not for datasets."
     return ScoreTable(columns, rows, f"{note} Undefined: {reasons}." if reasons else note)
@@ -136,7 +139,7 @@ def table_text(table: ScoreTable) -> str:
 
 def _facts(replay: Replay) -> list[tuple[str, str]]:
     profile = replay.session.header.profile
-    gaze = replay.session.gaze()
+    gaze = replay.gaze()
     loss = float(1 - gaze["valid"].mean()) if len(gaze) else float("nan")
     return [
         ("accuracy, held-out targets", _unit(profile.get("accuracy_deg"), "°")),
@@ -145,6 +148,7 @@ def _facts(replay: Replay) -> list[tuple[str, str]]:
         ("data loss, whole session", f"{loss:.1%}" if loss == loss else "no data"),
         ("samples", f"{len(gaze)}"),
         ("trials", f"{len(replay.trials)}"),
+        ("gaze", "as measured" if replay.layers == "raw" else f"corrected {len(replay.corrections)} times"),
     ]
 
 

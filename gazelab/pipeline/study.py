@@ -9,6 +9,7 @@ from gazelab.charts.item import ChartItem
 from gazelab.core.errors import SessionError
 from gazelab.core.geometry import Placement
 from gazelab.core.picture import Picture
+from gazelab.pipeline.drift import Decision, DriftOutcome
 from gazelab.pipeline.live import Acquisition
 from gazelab.sessions.markers import MarkerKind
 from gazelab.sessions.writer import SessionWriter
@@ -35,7 +36,7 @@ class RecordingStudy:
     writer : SessionWriter
         Open; the study writes markers and stimuli, the acquisition writes samples.
     acquisition : Acquisition
-        Its sink is `writer`.
+        Its sink is `writer`. A correction from before is dropped: each study begins with gaze as measured.
     """
 
     def __init__(self, charts: Sequence[ChartItem], writer: SessionWriter, acquisition: Acquisition) -> None:
@@ -48,6 +49,7 @@ class RecordingStudy:
         self.index = 0
         self.broken: list[str] = []
         self._picture: Picture | None = None
+        acquisition.drop_corrections()
 
     @property
     def current(self) -> ChartItem | None:
@@ -115,6 +117,16 @@ class RecordingStudy:
             self._off(time_ns, skipped=True, reason="aborted")
         self.state = StudyState.ABORTED
         self.event(MarkerKind.NOTE, time_ns, text="the study was stopped before its end")
+
+    def drift_check(self, outcome: DriftOutcome, time_ns: int) -> None:
+        """Write what a drift check between trials came to, and put its correction in force.
+
+        The samples go to disk as measured, whatever it says; the marker holds what the live view adds.
+        """
+        self._need(StudyState.READY)
+        if outcome.decision is Decision.CORRECTED:
+            time_ns = self.acquisition.correct(*outcome.correction_px, time_ns)
+        self.event(MarkerKind.DRIFT_CHECK, time_ns, **outcome.to_mapping())
 
     def event(self, kind: MarkerKind, time_ns: int, **more: object) -> None:
         """Write a marker of any kind (focus_lost, pause, note, …) with the place in the study."""

@@ -45,6 +45,7 @@ REQUIRED: dict[MarkerKind, tuple[str, ...]] = {
     MarkerKind.STIMULUS_ON: ("chart_id", "question", "answer", "picture_sha256", "placement", "order"),
     MarkerKind.STIMULUS_MOVED: ("placement",),
     MarkerKind.ANSWER: ("given",),
+    MarkerKind.DRIFT_CHECK: ("decision", "target_px", "correction_px"),
     MarkerKind.SOURCE_STATE: ("state",),
     MarkerKind.GAP: ("stream", "n_rows", "until_ns"),
     MarkerKind.NOTE: ("text",),
@@ -56,7 +57,12 @@ stimulus_on: a chart appeared. `chart_id`, `question`, `answer` (gold, or null),
 stimulus_moved: the chart now lies elsewhere, after a resize. `placement`.
 stimulus_off: it vanished. `skipped` true if it was taken off without an answer.
 answer: the participant's answer to the latest chart. `given` (text, or null for none).
-calibration, validation, drift_check: done now; profile and figures as the caller has them.
+calibration, validation: done now; profile and figures as the caller has them.
+drift_check: one target was looked at between trials, or was to be. `decision` (`gazelab.pipeline.drift`),
+    `target_px`, and `correction_px` [right, down]: what is added to the gaze of samples seen from `time_ns`
+    on, in the live view only (gaze.bin stays as measured); [0, 0] for nothing. Also `offset_px`,
+    `offset_deg`, `spread_px`, `spread_deg`, `n_samples`, `data_loss`, `reason`: what was measured, null
+    without data.
 pause, resume; focus_lost, focus_back: the study stood still; another window had the keyboard.
 source_state: the source's state changed. `state`.
 gap: samples that could not be stored. `stream`, `n_rows`, and `until_ns`, the last one's time.

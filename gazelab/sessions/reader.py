@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 from gazelab.core.errors import PictureError, SessionError
 from gazelab.core.gaze import empty_features, empty_gaze
 from gazelab.core.picture import MAX_BYTES, Picture, load_picture
+from gazelab.sessions.corrections import FILE_NAME as CORRECTIONS
+from gazelab.sessions.corrections import read_corrections
+from gazelab.sessions.drift import live_shifts
 from gazelab.sessions.files import read_file
 from gazelab.sessions.framing import CutHeaderError, FramingError, fit, read_blocks
 from gazelab.sessions.markers import Marker, parse_markers
@@ -76,7 +79,7 @@ class Session:
         return self.path / "derived"
 
     def gaze(self) -> NDArray[np.void]:
-        """Every gaze sample as recorded, in the order of recording.
+        """Every gaze sample as recorded, in the order of recording, whatever was corrected since.
 
         Returns
         -------
@@ -136,7 +139,8 @@ class Session:
             for name, totals in self.header.totals.items()
             if totals.n_dropped
         ]
-        return ending + lost + [note for notes in self._notes.values() for note in notes]
+        repaired = [note for notes in self._notes.values() for note in notes]
+        return ending + lost + repaired + self._correction_notes()
 
     def stimulus(self, sha256: str) -> Picture:
         """Load a picture as it was shown.
@@ -216,6 +220,15 @@ class Session:
             notes.append(f"{n_leaps + 1} segments: nothing joins them")
         self._notes["stamps"] = notes
         return check
+
+    def _correction_notes(self) -> list[str]:
+        """Tell what of the corrections cannot be followed; read anew, since that file may grow."""
+        _, notes = live_shifts(self.markers())
+        try:
+            torn = read_corrections(self.path).torn_bytes
+        except SessionError as fault:
+            return [*notes, f"{CORRECTIONS}: {fault.what}"]
+        return [*notes, f"{CORRECTIONS}: a torn last line of {torn} bytes left out"] if torn else notes
 
     def _stream(self, name: str, like: NDArray[np.void]) -> NDArray[np.void]:
         file = self.path / f"{name}.bin"

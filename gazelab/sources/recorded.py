@@ -5,23 +5,28 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gazelab.core.errors import SessionError
-from gazelab.core.gaze import SourceState, empty_gaze
+from gazelab.core.gaze import GazeArray, SourceState, empty_gaze
 from gazelab.core.geometry import Screen
 from gazelab.sessions.reader import Session
 from gazelab.sources.base import Clock, OpenInWith, Reading, SourceInfo
 from gazelab.sources.camera_gaze import Predicts, put_gaze
 
+CHUNK = 2000
+"""Frames predicted at once: their features laid out take some 10 MB."""
+
 
 class Recorded(OpenInWith):
     """A `GazeSource` that plays a session.
 
-    Samples come in the order of recording with every number as recorded; only the times are moved, all by the
-    same amount, so that the first sample is at the time of `open`. Stamps that went back stay so.
+    Samples come in the order of recording with every number as recorded, without drift checks and later
+    corrections; only the times are moved, all by the same amount, so that the first sample is at the time of
+    `open`. Stamps that went back stay so.
 
     Parameters
     ----------
@@ -92,6 +97,8 @@ class Recorded(OpenInWith):
         """
         self._gaze = self._session.gaze()
         self._features = self._session.features()
+        if self._mapping is not None:
+            self._gaze = predicted_gaze(self._gaze, self._features, self._mapping)
         self._feature_of = _by_frame(self._features)
         self._next = 0
         self._shift_ns = self._clock() - int(self._gaze["time_ns"][0]) if len(self._gaze) else 0
@@ -133,18 +140,69 @@ class Recorded(OpenInWith):
         sample["arrival_ns"] += self._shift_ns
         if features is not None:
             features["time_ns"] += self._shift_ns
-        if self._mapping is not None:
-            _lose(sample)
-            if features is not None and features["valid"]:
-                put_gaze(sample, features, self._mapping)
         return Reading(sample, features)
 
 
-def _lose(sample: np.void) -> None:
-    """Take the gaze out of a sample; stamps, head and lids stay."""
+class Contains(Protocol):
+    """What a profile's head box offers."""
+
+    def contains(self, rows: NDArray[np.void]) -> NDArray[np.bool_]:
+        """Tell for features of shape (n,) whether the head was where the calibration holds."""
+
+
+def predicted_gaze(
+    gaze: GazeArray, features: NDArray[np.void], mapping: Predicts, head_box: Contains | None = None
+) -> GazeArray:
+    """Predict recorded gaze anew from the features of the same frames.
+
+    Parameters
+    ----------
+    gaze : numpy.ndarray, shape (n,), GAZE_DTYPE
+        As recorded; never changed.
+    features : numpy.ndarray, shape (m,), FEATURE_DTYPE
+        A sample without features has no gaze afterwards.
+    mapping : Predicts
+    head_box : Contains, optional
+        Of the same profile; without it no sample is flagged.
+
+    Returns
+    -------
+    numpy.ndarray, shape (n,), GAZE_DTYPE
+        Stamps, head and lids stay as recorded.
+    """
+    out = gaze.copy()
     lost = empty_gaze(1)[0]
     for name in ("left_x_px", "left_y_px", "right_x_px", "right_y_px", "x_px", "y_px", "confidence", "valid"):
-        sample[name] = lost[name]
+        out[name] = lost[name]
+    out["outside_head_box"] = False
+    feature_of = _by_frame(features)
+    keys = zip(gaze["frame_index"].tolist(), gaze["time_ns"].tolist(), strict=True)
+    pairs = [(k, feature_of[key]) for k, key in enumerate(keys) if key in feature_of]
+    pairs = [(k, at) for k, at in pairs if features["valid"][at]]
+    for start in range(0, len(pairs), CHUNK):
+        some = pairs[start : start + CHUNK]
+        rows = features[[at for _, at in some]]
+        known = _Known(mapping.predict(rows))
+        for known.at, (k, _) in enumerate(some):
+            put_gaze(out[k], rows[known.at], known)
+        if head_box is not None:
+            out["outside_head_box"][[k for k, _ in some]] = ~head_box.contains(rows)
+    return out
+
+
+class _Known:
+    """A mapping that has predicted many frames at once and gives them one by one."""
+
+    def __init__(self, predicted: Any) -> None:
+        self._predicted = predicted
+        self.at = 0
+
+    def predict(self, features: NDArray[np.void]) -> _Known:
+        """Give the frame at `at`."""
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._predicted, name)[self.at : self.at + 1]
 
 
 def _by_frame(features: NDArray[np.void]) -> dict[tuple[int, int], int]:
