@@ -14,11 +14,13 @@ import platformdirs
 
 from gazelab.core.errors import ConfigError
 from gazelab.core.geometry import DISTANCE_RANGE_MM, WIDTH_RANGE_MM
+from gazelab.pipeline.quality_limits import QualityLimits
 from gazelab.sources.base import CameraAsk
 
 FILE_NAME = "gazelab.toml"
 MAX_BYTES = 1_000_000
 NAN = float("nan")
+LIMITS = QualityLimits()
 SOURCE_NAMES = ("webcam", "video", "synthetic", "recorded", "pointer")
 
 
@@ -137,6 +139,45 @@ _TABLES: Mapping[str, type] = MappingProxyType(
     {
         "source": SourceSettings,
         "screen": ScreenSettings,
+@dataclass(frozen=True, slots=True)
+class QualitySettings:
+    """Beyond which figures a trial is to be looked at, or left out of means.
+
+    Attributes
+    ----------
+    review_loss, exclude_loss, …
+        As `gazelab.pipeline.quality_limits.QualityLimits` says, with its defaults and their reasons.
+    """
+
+    review_loss: float = _setting(LIMITS.review_loss, low=0, high=1)
+    exclude_loss: float = _setting(LIMITS.exclude_loss, low=0, high=1)
+    review_gap_s: float = _setting(LIMITS.review_gap_s, low=0, high=3600)
+    review_rate_hz: float = _setting(LIMITS.review_rate_hz, low=0, high=2000)
+    exclude_rate_hz: float = _setting(LIMITS.exclude_rate_hz, low=0, high=2000)
+    review_uneven: float = _setting(LIMITS.review_uneven, low=0, high=1)
+    review_off_screen: float = _setting(LIMITS.review_off_screen, low=0, high=1)
+    exclude_off_screen: float = _setting(LIMITS.exclude_off_screen, low=0, high=1)
+    review_rms_s2s_deg: float = _setting(LIMITS.review_rms_s2s_deg, low=0, high=90)
+    review_drift_deg: float = _setting(LIMITS.review_drift_deg, low=0, high=90)
+    exclude_drift_deg: float = _setting(LIMITS.exclude_drift_deg, low=0, high=90)
+    review_outside_box: float = _setting(LIMITS.review_outside_box, low=0, high=1)
+    exclude_outside_box: float = _setting(LIMITS.exclude_outside_box, low=0, high=1)
+    low_confidence: float = _setting(LIMITS.low_confidence, low=0, high=1)
+    review_low_confidence: float = _setting(LIMITS.review_low_confidence, low=0, high=1)
+    review_two_faces: float = _setting(LIMITS.review_two_faces, low=0, high=1)
+    review_impossible: float = _setting(LIMITS.review_impossible, low=0, high=1)
+    review_bad_stamps: float = _setting(LIMITS.review_bad_stamps, low=0, high=1)
+    exclude_duration_s: float = _setting(LIMITS.exclude_duration_s, low=0, high=3600)
+    exclude_fixations: int = _setting(LIMITS.exclude_fixations, low=0, high=1000)
+    review_fixations: int = _setting(LIMITS.review_fixations, low=0, high=1000)
+    review_accuracy_deg: float = _setting(LIMITS.review_accuracy_deg, low=0, high=90)
+
+    @property
+    def limits(self) -> QualityLimits:
+        """The limits, as the pipeline takes them."""
+        return QualityLimits(**{f.name: getattr(self, f.name) for f in fields(self)})
+
+
         "calibration": CalibrationSettings,
         "model": ModelSettings,
         "view": ViewSettings,
@@ -145,6 +186,7 @@ _TABLES: Mapping[str, type] = MappingProxyType(
 _KINDS = {"str": "text", "int": "a whole number", "float": "a number", "bool": "true or false"}
 
 
+    quality: QualitySettings = field(default_factory=QualitySettings)
 def find_data_root(given: Path | str | None = None) -> Path:
     """Find the data root: `<root>/calibration`, `<root>/sessions`, `<root>/gazelab.toml`.
 
@@ -154,6 +196,7 @@ def find_data_root(given: Path | str | None = None) -> Path:
         What `--data` says; without it the checkout that gazelab runs from, or else the system's folder for a
         user's data.
 
+        "quality": QualitySettings,
     Returns
     -------
     Path

@@ -17,6 +17,7 @@ import typer
 
 from gazelab import __version__
 from gazelab.cli.options import DataOption, JsonOption, SeedOption, data_root, quit_with
+from gazelab.cli.quality import quality
 from gazelab.cli.record import calibrate, record
 from gazelab.cli.results import attend, compare, replay
 from gazelab.cli.sessions import sessions_app
@@ -34,7 +35,7 @@ app = typer.Typer(
 )
 app.add_typer(sessions_app, name="sessions")
 app.add_typer(evaluate_app, name="evaluate")
-for verb in (calibrate, record, replay, compare, attend, doctor):
+for verb in (calibrate, record, replay, quality, compare, attend, doctor):
     app.command()(verb)
 app.command("train-chartreader")(train_chartreader)
 

@@ -1,0 +1,67 @@
+"""What a session's drift checks found, read back from its markers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gazelab.sessions.markers import Marker, MarkerKind
+
+NAN = float("nan")
+
+
+@dataclass(frozen=True, slots=True)
+class DriftMark:
+    """One drift check.
+
+    Attributes
+    ----------
+    time_ns : int
+    decision : str
+        As `gazelab.pipeline.drift.Decision`; "" if the marker says none.
+    offset_px, offset_deg : float
+        From the target to the median gaze as the live view had it before the check; NaN if there was no gaze
+        or the screen's size is unknown.
+    corrected : bool
+        Whether the gaze from then on has been shifted by it.
+    """
+
+    time_ns: int
+    decision: str
+    offset_px: float = NAN
+    offset_deg: float = NAN
+    corrected: bool = False
+
+
+def drift_marks(markers: Sequence[Marker], with_shifts: bool) -> list[DriftMark]:
+    """Read the drift checks; one that was skipped is none, and figures that cannot be read are NaN.
+
+    Parameters
+    ----------
+    markers : sequence of dict
+    with_shifts : bool
+        Whether the gaze that is looked at has the live corrections.
+
+    Returns
+    -------
+    list of DriftMark
+        In the order of time.
+    """
+    found = []
+    for marker in markers:
+        decision = str(marker.get("decision", ""))
+        if marker["kind"] == MarkerKind.DRIFT_CHECK and decision != "skipped":
+            px, deg = (_length(marker.get(name)) for name in ("offset_px", "offset_deg"))
+            shifted = with_shifts and decision == "corrected"
+            found.append(DriftMark(marker["time_ns"], decision, px, deg, shifted))
+    return sorted(found, key=lambda mark: mark.time_ns)
+
+
+def _length(value: Any) -> float:
+    """Give the length of an offset that is written as a number, or as one of each axis."""
+    parts = value if isinstance(value, list | tuple) else [value]
+    if not parts or not all(isinstance(v, int | float) and not isinstance(v, bool) for v in parts):
+        return NAN
+    return math.hypot(*parts)

@@ -1,0 +1,106 @@
+"""`gazelab quality`: what it prints, writes and refuses; the figures behind it are tested elsewhere."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from gazelab.cli import main
+from gazelab.core.gaze import empty_gaze
+from gazelab.core.geometry import Placement, Screen
+from gazelab.core.picture import Picture
+from gazelab.sessions.schema import SessionHeader, SourceRecord
+from gazelab.sessions.writer import SessionWriter
+
+SCREEN = Screen("laptop", 1920, 1080, 345.0, 194.0, 600.0, "card")
+CHART = Placement(460.0, 140.0, 1000.0, 800.0, 100, 80)
+PICTURE = Picture.from_rgb(np.full((80, 100, 3), 200, np.uint8))
+
+
+@pytest.fixture
+def data(tmp_path) -> list[str]:
+    """Two trials of 2 s with two looks each; of the second, 19 of 40 samples are lost."""
+    rows = empty_gaze(80)
+    rows["time_ns"] = np.arange(80) * 50_000_000
+    rows["x_px"], rows["y_px"], rows["valid"] = np.repeat([700.0, 1200.0] * 2, 20), 500.0, True
+    rows["x_px"][61:], rows["valid"][61:] = np.nan, False
+    facts = {"question": "How high?", "answer": "12", "picture_sha256": PICTURE.sha256, "placement": CHART}
+    header = SessionHeader("P1", SCREEN, SourceRecord("scripted", "a test"))
+    with SessionWriter.create(tmp_path, "reading", header, clock=lambda: 0) as writer:
+        writer.stimulus(PICTURE)
+        for k in range(2):
+            on, off = k * 2_000_000_000, (k + 1) * 2_000_000_000
+            writer.marker({"kind": "stimulus_on", "time_ns": on, "order": k, "chart_id": f"c{k}", **facts})
+            writer.marker({"kind": "answer", "time_ns": off, "given": "12"})
+            writer.marker({"kind": "stimulus_off", "time_ns": off})
+        writer.gaze(rows)
+    return ["--data", str(tmp_path)]
+
+
+def test_the_report_says_what_to_exclude_and_why_and_is_no_failure(data, capsys):
+    assert main(["quality", "reading", *data]) == 0
+    said = capsys.readouterr().out
+    assert said.splitlines()[0].split()[:3] == ["verdict", "trial", "chart"]
+    assert "trial 2, exclude: 47.5 % of the samples are lost (limit 40 %)" in said
+    assert "2 trials: 0 to keep, 1 to review, 1 to exclude." in said
+
+
+def test_json_and_the_kept_report_say_the_same(data, tmp_path, capsys):
+    assert main(["quality", "reading", "--json", *data]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert [t["verdict"] for t in said["trials"]] == ["review", "exclude"]
+    assert said["limits"]["exclude_loss"] == 0.4
+    kept = json.loads((tmp_path / "sessions/reading/derived/quality.json").read_text())
+    assert kept["data"] == said
+    assert len(kept["inputs_sha256"]) == 64
+
+
+def test_the_limits_are_those_of_gazelab_toml(data, tmp_path, capsys):
+    (tmp_path / "gazelab.toml").write_text("[quality]\nexclude_loss = 0.6\nreview_loss = 0.5\n")
+    assert main(["quality", "reading", "--json", *data]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["trials"][1]["verdict"] == "review"
+    assert said["limits"]["exclude_loss"] == 0.6
+    (tmp_path / "gazelab.toml").write_text("[quality]\nexclude_loss = 60\n")
+    assert main(["quality", "reading", *data]) == 1
+    assert "quality.exclude_loss = 60.0 cannot be. Use 0 to 1." in capsys.readouterr().err
+
+
+def test_a_spreadsheet_of_every_figure(data, tmp_path, capsys):
+    assert main(["quality", "reading", "--csv", str(tmp_path / "t.csv"), *data]) == 0
+    with (tmp_path / "t.csv").open(newline="") as file:
+        assert [row["verdict"] for row in csv.DictReader(file)] == ["review", "exclude"]
+
+
+def test_a_decision_needs_a_reason_and_can_be_taken_back(data, tmp_path, capsys):
+    file = tmp_path / "sessions/reading/exclusions.jsonl"
+    assert main(["quality", "reading", "--decide", "2=keep", *data]) == 1
+    assert "needs a reason" in capsys.readouterr().err
+    assert not file.exists()
+    assert main(["quality", "reading", "--decide", "2=keep", "--reason", "enough is there", *data]) == 0
+    assert "decided by hand (the limits say exclude): enough is there" in capsys.readouterr().out
+    assert main(["quality", "reading", "--decide", "2=limits", *data]) == 0
+    assert "decided by hand" not in capsys.readouterr().out
+    assert len(file.read_text().splitlines()) == 2
+
+
+@pytest.mark.parametrize("text", ["2", "two=keep", "2=good", "0=keep", "3=keep", "=keep", "²=keep"])
+def test_what_is_no_decision_is_refused(data, text, capsys):
+    assert main(["quality", "reading", "--decide", text, "--reason", "why", *data]) == 1
+    assert capsys.readouterr().err.startswith("gazelab: ")
+
+
+def test_a_session_that_is_not_there_is_said(tmp_path, capsys):
+    assert main(["quality", "nowhere", "--data", str(tmp_path)]) == 1
+    assert "there is no session" in capsys.readouterr().err
+
+
+def test_where_nothing_can_be_written_the_report_is_still_given(data, tmp_path, capsys):
+    (tmp_path / "sessions/reading/derived").write_text("in the way")
+    assert main(["quality", "reading", "--json", *data]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["summary"]["n_exclude"] == 1
+    assert "the report is not kept" in err
