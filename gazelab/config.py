@@ -125,21 +125,6 @@ class ViewSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
-    """All settings; each attribute is a table of gazelab.toml."""
-
-    source: SourceSettings = field(default_factory=SourceSettings)
-    screen: ScreenSettings = field(default_factory=ScreenSettings)
-    calibration: CalibrationSettings = field(default_factory=CalibrationSettings)
-    model: ModelSettings = field(default_factory=ModelSettings)
-    view: ViewSettings = field(default_factory=ViewSettings)
-
-
-_TABLES: Mapping[str, type] = MappingProxyType(
-    {
-        "source": SourceSettings,
-        "screen": ScreenSettings,
-@dataclass(frozen=True, slots=True)
 class QualitySettings:
     """Beyond which figures a trial is to be looked at, or left out of means.
 
@@ -178,15 +163,31 @@ class QualitySettings:
         return QualityLimits(**{f.name: getattr(self, f.name) for f in fields(self)})
 
 
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All settings; each attribute is a table of gazelab.toml."""
+
+    source: SourceSettings = field(default_factory=SourceSettings)
+    screen: ScreenSettings = field(default_factory=ScreenSettings)
+    calibration: CalibrationSettings = field(default_factory=CalibrationSettings)
+    model: ModelSettings = field(default_factory=ModelSettings)
+    quality: QualitySettings = field(default_factory=QualitySettings)
+    view: ViewSettings = field(default_factory=ViewSettings)
+
+
+_TABLES: Mapping[str, type] = MappingProxyType(
+    {
+        "source": SourceSettings,
+        "screen": ScreenSettings,
         "calibration": CalibrationSettings,
         "model": ModelSettings,
+        "quality": QualitySettings,
         "view": ViewSettings,
     }
 )
 _KINDS = {"str": "text", "int": "a whole number", "float": "a number", "bool": "true or false"}
 
 
-    quality: QualitySettings = field(default_factory=QualitySettings)
 def find_data_root(given: Path | str | None = None) -> Path:
     """Find the data root: `<root>/calibration`, `<root>/sessions`, `<root>/gazelab.toml`.
 
@@ -196,7 +197,6 @@ def find_data_root(given: Path | str | None = None) -> Path:
         What `--data` says; without it the checkout that gazelab runs from, or else the system's folder for a
         user's data.
 
-        "quality": QualitySettings,
     Returns
     -------
     Path
