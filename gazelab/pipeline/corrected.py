@@ -170,8 +170,8 @@ def _put_on(change: Change, gaze: GazeArray, session: Session) -> None:
     elif isinstance(change, RecalibrateEntry):
         rows = change.section.rows(gaze["time_ns"], session.trials())
         profile = _profile_of(session, change)
-        box = getattr(profile, "head_box", None)
-        gaze[rows] = predicted_gaze(session.gaze()[rows], session.features(), profile.mapping, box)
+        raw = session.gaze()[rows]
+        gaze[rows] = predicted_gaze(raw, session.features(), profile.mapping, profile.head_box)
 
 
 def _profile_of(session: Session, change: RecalibrateEntry) -> Profile:

@@ -138,8 +138,8 @@ def change_from_mapping(values: Mapping[str, Any]) -> Change:
     section = section_from_mapping(values["section"])
     if kind == ShiftEntry.kind:
         dx, dy = values["dx"], values["dy"]
-        if isinstance(dx, bool) or isinstance(dy, bool):
-            raise SessionError("a shift of true or false")
+        if not all(isinstance(v, int | float) and not isinstance(v, bool) for v in (dx, dy)):
+            raise SessionError("a shift of something else than numbers")
         return ShiftEntry(section, float(dx), float(dy), values["unit"])
     if kind == RecalibrateEntry.kind:
         return RecalibrateEntry(section, values["profile"], values["mapping_sha256"])

@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gazelab.calibration.head_box import HeadBox
 from gazelab.core.errors import SessionError
 from gazelab.core.gaze import GazeArray, SourceState, empty_gaze
 from gazelab.core.geometry import Screen
@@ -34,6 +35,8 @@ class Recorded(OpenInWith):
     mapping : Predicts, optional
         Calibrates the session anew: the gaze of every frame is predicted from its recorded features, and a
         frame without features has none.
+    head_box : HeadBox, optional
+        Of the mapping's profile, to flag samples outside it.
     paced : bool
         Give each sample when its time has come; otherwise as fast as they are asked for, one a call.
     clock, wait : callable
@@ -46,11 +49,12 @@ class Recorded(OpenInWith):
         paced: bool = True,
         *,
         mapping: Predicts | None = None,
+        head_box: HeadBox | None = None,
         clock: Clock = time.perf_counter_ns,
         wait: Callable[[float], None] = time.sleep,
     ) -> None:
         self._session = session if isinstance(session, Session) else Session.open(session)
-        self._mapping = mapping
+        self._mapping, self._head_box = mapping, head_box
         self._paced, self._clock, self._wait = paced, clock, wait
         self._state = SourceState.IDLE
         self._next = self._shift_ns = 0
@@ -98,7 +102,7 @@ class Recorded(OpenInWith):
         self._gaze = self._session.gaze()
         self._features = self._session.features()
         if self._mapping is not None:
-            self._gaze = predicted_gaze(self._gaze, self._features, self._mapping)
+            self._gaze = predicted_gaze(self._gaze, self._features, self._mapping, self._head_box)
         self._feature_of = _by_frame(self._features)
         self._next = 0
         self._shift_ns = self._clock() - int(self._gaze["time_ns"][0]) if len(self._gaze) else 0
@@ -143,15 +147,8 @@ class Recorded(OpenInWith):
         return Reading(sample, features)
 
 
-class Contains(Protocol):
-    """What a profile's head box offers."""
-
-    def contains(self, rows: NDArray[np.void]) -> NDArray[np.bool_]:
-        """Tell for features of shape (n,) whether the head was where the calibration holds."""
-
-
 def predicted_gaze(
-    gaze: GazeArray, features: NDArray[np.void], mapping: Predicts, head_box: Contains | None = None
+    gaze: GazeArray, features: NDArray[np.void], mapping: Predicts, head_box: HeadBox | None = None
 ) -> GazeArray:
     """Predict recorded gaze anew from the features of the same frames.
 
@@ -162,7 +159,7 @@ def predicted_gaze(
     features : numpy.ndarray, shape (m,), FEATURE_DTYPE
         A sample without features has no gaze afterwards.
     mapping : Predicts
-    head_box : Contains, optional
+    head_box : HeadBox, optional
         Of the same profile; without it no sample is flagged.
 
     Returns
@@ -184,9 +181,7 @@ def predicted_gaze(
         rows = features[[at for _, at in some]]
         known = _Known(mapping.predict(rows))
         for known.at, (k, _) in enumerate(some):
-            put_gaze(out[k], rows[known.at], known)
-        if head_box is not None:
-            out["outside_head_box"][[k for k, _ in some]] = ~head_box.contains(rows)
+            put_gaze(out[k], rows[known.at], known, head_box)
     return out
 
 
