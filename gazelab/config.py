@@ -90,9 +90,24 @@ class CalibrationSettings:
     ----------
     points : int
         Targets: 5, 9, 13 or 16.
+    style : str
+        "points", or "pursuit": one target that moves over the screen.
+    head_phase : bool
+        After the targets the participant moves the head, for about 15 s.
+    advance : str
+        What brings the next target: "auto", the gaze that rests, or "space", the space bar alone.
+    target : str
+        What is shown: "dot", or "child", an animated one.
+    beep : bool
+        The system beeps at each target.
     """
 
     points: int = _setting(9, one_of=(5, 9, 13, 16))
+    style: str = _setting("points", one_of=("points", "pursuit"))
+    head_phase: bool = _setting(False)
+    advance: str = _setting("auto", one_of=("auto", "space"))
+    target: str = _setting("dot", one_of=("dot", "child"))
+    beep: bool = _setting(False)
 
 
 @dataclass(frozen=True, slots=True)

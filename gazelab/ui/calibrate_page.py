@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
+from itertools import pairwise
 
-from PyQt6.QtCore import pyqtSignal
-from PyQt6.QtWidgets import QComboBox, QHBoxLayout, QInputDialog, QSizePolicy, QVBoxLayout, QWidget
+from PyQt6.QtCore import Qt, pyqtSignal
+from PyQt6.QtWidgets import (
+    QComboBox,
+    QFrame,
+    QHBoxLayout,
+    QInputDialog,
+    QScrollArea,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
 
-from gazelab.calibration.procedure import Advance, CalibrationProcedure
+from gazelab.calibration.overview import Overview
+from gazelab.calibration.procedure import CalibrationProcedure
 from gazelab.calibration.result import CalibrationResult, CalibrationState
-from gazelab.calibration.targets import LAYOUTS
+from gazelab.config import CalibrationSettings
 from gazelab.core.errors import GazelabError
+from gazelab.ui.calibrate_form import CalibrateForm
+from gazelab.ui.camera_look import camera_look, has_camera
+from gazelab.ui.choices import load_choices, save_choices
 from gazelab.ui.parts import Card, Page, button, label, row, set_role
-from gazelab.ui.result_view import NONE, ResultView
+from gazelab.ui.position_check import PositionCheck
+from gazelab.ui.result_picture import NONE
+from gazelab.ui.result_table import ResultTable
+from gazelab.ui.result_view import ResultView
+from gazelab.ui.result_words import in_numbers, in_sentences
 from gazelab.ui.target_window import TargetWindow
 from gazelab.ui.workspace import Workspace
 
@@ -33,38 +50,37 @@ class CalibratePage(Page):
         super().__init__(parent)
         self.set_head(
             self.tr("Calibrate"),
-            self.tr("The participant looks at dots; other dots, held back, then tell how well it worked."),
+            self.tr("The participant looks at targets; others, held back, then tell how well it worked."),
         )
         self._work = workspace
         self._procedure: CalibrationProcedure | None = None
         self.window_: TargetWindow | None = None
+        self.form = CalibrateForm(load_choices(workspace.root, workspace.settings.calibration))
+        self.form.changed.connect(self._remember)
         self.view = ResultView()
         self.view.chosen.connect(lambda _index: self._refresh())
-        self._points = QComboBox()
-        self._points.setAccessibleName(self.tr("Points"))
-        for n in sorted(LAYOUTS):
-            self._points.addItem(self.tr("{n} points").format(n=n), n)
-        self._points.setCurrentIndex(self._points.findData(workspace.settings.calibration.points))
-        self._advance = QComboBox()
-        self._advance.setAccessibleName(self.tr("Next target"))
-        self._advance.addItem(self.tr("Next when the gaze rests (or Space)"), Advance.AUTO)
-        self._advance.addItem(self.tr("Next at the space bar only"), Advance.SPACE)
+        self.view.redo_asked.connect(lambda _index: self._redo_chosen())
+        self.table = ResultTable()
         self._saved = QComboBox()
         self._saved.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self._saved.setAccessibleName(self.tr("Saved calibrations"))
         self._use_saved = button(
-            self.tr("Use saved"),
+            self.tr("&Use saved"),
             self._load_saved,
             self.tr("Only if participant, screen, source and versions are the same"),
         )
         self._state = label("", "heading", wrap=True)
         self._numbers = label("", wrap=True)
         self._findings = label("", "muted", wrap=True)
-        self._start = button(self.tr("Start calibration"), self.start, self.tr("Ctrl+Enter"), primary=True)
-        self._redo_point = button(self.tr("Redo point"), self._redo_chosen)
-        self._redo_check = button(self.tr("Validate again"), self._revalidate)
-        self._accept = button(self.tr("Accept with a reason…"), self._accept_anyway)
-        self._next = button(self.tr("Go on to Record  ›"), self.go_on.emit, primary=True)
+        self._start = button(self.tr("&Start calibration"), self.start, self.tr("Ctrl+Enter"), primary=True)
+        self._redo_point = button(
+            self.tr("Redo p&oint"), self._redo_chosen, self.tr("Choose a target in the picture; R redoes it.")
+        )
+        self._redo_head = button(self.tr("Redo h&ead movement"), self._redo_head_part)
+        self._redo_all = button(self.tr("Redo &all"), self.start)
+        self._redo_check = button(self.tr("Validate a&gain"), self._revalidate)
+        self._accept = button(self.tr("A&ccept with a reason…"), self._accept_anyway)
+        self._next = button(self.tr("Go on to &Record  ›"), self.go_on.emit, primary=True)
         self._lay_out()
         workspace.changed.connect(self._refresh)
         self._refresh()
@@ -84,26 +100,35 @@ class CalibratePage(Page):
         if screen is None:
             return
         try:
-            procedure = CalibrationProcedure(
-                screen, self._points.currentData(), advance=self._advance.currentData()
-            )
+            procedure = self.form.procedure(screen)
         except GazelabError as fault:
             self._work.told.emit(str(fault), "bad")
             return
         self._work.begin_calibration()
         self._procedure = procedure
-        self._run(procedure.start)
+        self._run(procedure.start, check=has_camera(self._work))
 
     def leave(self) -> None:
         """Close the targets if they are still up."""
         if self.window_ is not None:
             self.window_.close()
 
-    def _run(self, begin: Callable[[int], None]) -> None:
-        monitor, procedure = self._work.monitor, self._procedure
+    def _remember(self, chosen: CalibrationSettings) -> None:
+        save_choices(self._work.root, self._work.settings.calibration, chosen)
+
+    def _run(self, begin: Callable[[int], None], *, check: bool = False) -> None:
+        work, monitor, procedure = self._work, self._work.monitor, self._procedure
         if monitor is None or procedure is None:
             return
-        window = TargetWindow(procedure, self._work.queue.take, self._work.clock, monitor)
+        window = TargetWindow(
+            procedure,
+            work.queue.take,
+            work.clock,
+            monitor,
+            style=self.form.style_,
+            beep=self.form.settings.beep,
+            check=PositionCheck(lambda: camera_look(work), work.clock) if check else None,
+        )
         window.target_shown.connect(
             lambda target, time_ns: self._work.driver.look_at(self._work.source, target, time_ns)
         )
@@ -122,18 +147,24 @@ class CalibratePage(Page):
 
     def _take(self, result: CalibrationResult) -> None:
         """Put a result in force if it is usable; a failed or stopped one leaves none."""
-        targets = () if self._procedure is None else self._procedure.targets
-        shown = None if result.state is CalibrationState.NONE else result
-        self.view.set_result(self._work.screen, targets, shown)
+        self._show(result)
         self._work.begin_calibration()
         if result.state is CalibrationState.VALID:
             try:
-                self._work.keep_calibration(result, self.view.grab())
+                self._work.keep_calibration(result)
             except GazelabError as fault:
                 self._work.told.emit(str(fault), "bad")
         elif result.may_record:
             self._work.override(result.note)
         self._refresh()
+
+    def _show(self, result: CalibrationResult) -> None:
+        screen, procedure = self._work.screen, self._procedure
+        if screen is None or procedure is None:
+            self.view.show_overview(None)
+            return
+        shown = None if result.state is CalibrationState.NONE else result
+        self.view.show_overview(Overview.of(screen, procedure.targets, shown))
 
     def _load_saved(self) -> None:
         path = self._saved.currentData()
@@ -145,7 +176,8 @@ class CalibratePage(Page):
             self._work.told.emit(str(fault), "bad")
             return
         self._procedure = None
-        self.view.set_result(None, (), None)
+        profile = self._work.profile
+        self.view.show_overview(None if profile is None else Overview.of_profile(profile))
         self._work.told.emit(
             self.tr("A saved calibration is in force. Calibrate again if the person or the screen moved."),
             "warn",
@@ -166,6 +198,12 @@ class CalibratePage(Page):
             return
         self._work.begin_calibration()
         self._run(lambda _time_ns: procedure.redo(index))
+
+    def _redo_head_part(self) -> None:
+        procedure = self._procedure
+        if procedure is not None:
+            self._work.begin_calibration()
+            self._run(lambda _time_ns: procedure.redo_head())
 
     def _revalidate(self) -> None:
         procedure = self._procedure
@@ -196,11 +234,18 @@ class CalibratePage(Page):
         work, result = self._work, self._procedure.result() if self._procedure else None
         running = work.acquisition is not None
         self._start.setEnabled(running and work.needs_calibration and bool(work.participant))
-        self._redo_point.setEnabled(
-            result is not None and bool(result.collected) and self.view.current != NONE
+        can_redo = running and result is not None and bool(result.collected)
+        self._redo_point.setEnabled(can_redo and self.view.current != NONE)
+        self._redo_point.setText(
+            self.tr("Redo p&oint")
+            if self.view.current == NONE
+            else self.tr("Redo p&oint {n}").format(n=self.view.current + 1)
         )
+        self._redo_head.setVisible(result is not None and result.head is not None)
+        self._redo_head.setEnabled(can_redo)
+        self._redo_all.setEnabled(can_redo and self._start.isEnabled())
         state = result.state if result else CalibrationState.NONE
-        self._redo_check.setEnabled(state in (CalibrationState.VALID, CalibrationState.REVIEW))
+        self._redo_check.setEnabled(running and state in (CalibrationState.VALID, CalibrationState.REVIEW))
         self._accept.setVisible(state in (CalibrationState.REVIEW, CalibrationState.FAILED))
         self._next.setEnabled(not work.may_record())
         self._next.setToolTip(work.may_record())
@@ -208,8 +253,10 @@ class CalibratePage(Page):
         text, role = self._in_words(result)
         self._state.setText(text)
         set_role(self._state, role)
-        self._numbers.setText(_in_numbers(self, result))
-        self._findings.setText("" if result is None else "\n".join(f.message for f in result.findings))
+        self._numbers.setText(in_numbers(result))
+        self._findings.setText(in_sentences(result))
+        shown = self.view.shown
+        self.table.set_validation(None if shown is None else shown.validation)
 
     def _in_words(self, result: CalibrationResult | None) -> tuple[str, str]:
         work = self._work
@@ -232,27 +279,13 @@ class CalibratePage(Page):
     def _lay_out(self) -> None:
         left = QVBoxLayout()
         left.setSpacing(12)
-        how = Card(self.tr("Targets"))
-        how.body.addWidget(self._points)
-        how.body.addWidget(self._advance)
-        hint = self.tr("Full screen on the chosen monitor. Space: I am looking. Esc: stop.")
-        how.body.addWidget(label(hint, "muted", wrap=True))
-        how.body.addWidget(self._start)
-        saved = QHBoxLayout()
-        saved.addWidget(self._saved, 1)
-        saved.addWidget(self._use_saved)
-        how.body.addLayout(saved)
-        left.addWidget(how)
-        found = Card(self.tr("Result"))
-        found.body.addWidget(self._state)
-        found.body.addWidget(self._numbers)
-        found.body.addWidget(self._findings)
-        found.body.addStretch(1)
-        found.body.addWidget(self._accept)
-        left.addWidget(found, 1)
-        picture = Card(self.tr("Targets, and arrows to where the gaze was estimated"))
+        left.addWidget(self._lay_out_form())
+        left.addWidget(self._lay_out_words(), 1)
+        picture = Card(self.tr("Error by region, and arrows from target to estimate"))
         picture.body.addWidget(self.view, 1)
-        picture.body.addLayout(row(self._redo_point, self._redo_check, 1))
+        picture.body.addWidget(self.table)
+        redo = (self._redo_point, self._redo_head, self._redo_all, self._redo_check)
+        picture.body.addLayout(row(*redo, 1, self._accept))
         sides = QHBoxLayout()
         sides.setSpacing(12)
         sides.addLayout(left, 2)
@@ -260,29 +293,35 @@ class CalibratePage(Page):
         self.body.addLayout(sides, 1)
         self.foot.addStretch(1)
         self.foot.addWidget(self._next)
+        order = [*self.form.controls(), self._start, self._saved, self._use_saved, self.view, *redo]
+        for one, other in pairwise([*order, self._accept, self._next]):
+            QWidget.setTabOrder(one, other)
 
+    def _lay_out_form(self) -> Card:
+        hint = self.tr("Full screen on the chosen monitor. Space: I am looking. Esc: stop.")
+        self.form.body.addWidget(label(hint, "muted", wrap=True))
+        self.form.body.addWidget(self._start)
+        saved = QHBoxLayout()
+        saved.addWidget(self._saved, 1)
+        saved.addWidget(self._use_saved)
+        self.form.body.addLayout(saved)
+        return self.form
 
-def _in_numbers(page: QWidget, result: CalibrationResult | None) -> str:
-    """Write accuracy and precision; degrees only where the screen's size is known."""
-    if result is None or result.validation is None:
-        return ""
-    v = result.validation
-    lines = []
-    if math.isfinite(v.accuracy_deg):
-        lines.append(
-            page.tr("Accuracy {deg:.2f}° ({px:.0f} px)").format(deg=v.accuracy_deg, px=v.accuracy_px)
-        )
-        lines.append(
-            page.tr("Precision {rms:.2f}° sample to sample, {sd:.2f}° SD").format(
-                rms=v.rms_s2s_deg, sd=v.sd_deg
-            )
-        )
-    else:
-        lines.append(page.tr("Accuracy {px:.0f} px").format(px=v.accuracy_px))
-        lines.append(page.tr("Measure the screen and the distance on Setup to have degrees."))
-    lines.append(
-        page.tr("Data loss {loss:.0%}, {rate:.0f} Hz, {n} held-out targets").format(
-            loss=v.data_loss, rate=v.rate_hz, n=v.n_with_data
-        )
-    )
-    return "\n".join(lines)
+    def _lay_out_words(self) -> Card:
+        """Lay the result out; concerns may be many, so they scroll."""
+        found = Card(self.tr("Result"))
+        inner = QWidget()
+        column = QVBoxLayout(inner)
+        column.setContentsMargins(0, 0, 6, 0)
+        for words in (self._numbers, self._findings):
+            column.addWidget(words)
+        column.addStretch(1)
+        scroll = QScrollArea()
+        scroll.setWidget(inner)
+        scroll.setWidgetResizable(True)
+        scroll.setFrameShape(QFrame.Shape.NoFrame)
+        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        found.body.addWidget(self._state)
+        found.body.addWidget(scroll, 1)
+        return found

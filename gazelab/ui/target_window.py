@@ -2,37 +2,40 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
 from PyQt6.QtCore import QEvent, QPointF, QRectF, Qt, QTimer, pyqtSignal
-from PyQt6.QtGui import QCloseEvent, QColor, QGuiApplication, QKeyEvent, QPainter, QPaintEvent, QScreen
-from PyQt6.QtWidgets import QWidget
+from PyQt6.QtGui import (
+    QCloseEvent,
+    QColor,
+    QGuiApplication,
+    QKeyEvent,
+    QPainter,
+    QPaintEvent,
+    QResizeEvent,
+    QScreen,
+)
+from PyQt6.QtWidgets import QApplication, QWidget
 
-from gazelab.calibration.procedure import RUNNING, CalibrationProcedure
+from gazelab.calibration.collect import Point
+from gazelab.calibration.procedure import RUNNING, CalibrationProcedure, Part
 from gazelab.calibration.targets import Target
-from gazelab.core.geometry import Screen
 from gazelab.sources.base import Clock
+from gazelab.ui.asked import draw_asked, in_words, move_of
 from gazelab.ui.colours import NEUTRAL_RGB
 from gazelab.ui.monitors import cover, device_corner, screen_of
+from gazelab.ui.position_check import PositionCheck
+from gazelab.ui.target_art import Looks, TargetStyle, draw_done, draw_target, px_per_deg
 
 Readings = Sequence[tuple[np.void | None, int]]
 
 TICK_MS = 16
-OUTER_DEG, INNER_DEG, DOT_DEG = 1.2, 0.5, 0.16
-SHARE_OF_HEIGHT_PER_DEG = 0.025
-"""Used where the millimetres are unknown: about right for a laptop."""
-_INK, _PAPER = QColor(24, 28, 34), QColor(255, 255, 255)
-
-
-def target_diameter_px(screen: Screen, progress: float) -> float:
-    """Diameter of the outer disc in physical px: it shrinks from 1.2 to 0.5 degrees as samples come in."""
-    per_deg = screen.px_per_deg()
-    if not math.isfinite(per_deg):
-        per_deg = SHARE_OF_HEIGHT_PER_DEG * min(screen.width_px, screen.height_px)
-    share = min(max(progress, 0.0), 1.0)
-    return float(per_deg * (OUTER_DEG + (INNER_DEG - OUTER_DEG) * share))
+DONE_NS = 250_000_000
+"""A target's sign that it is done fades before the eyes have left for the next."""
+CLEAR_DEG = 2.4
+"""Kept free of words round the target."""
+_INK = QColor(24, 28, 34)
 
 
 class TargetWindow(QWidget):
@@ -46,6 +49,12 @@ class TargetWindow(QWidget):
     clock : Clock
     monitor : QScreen
         The one whose `Screen` the procedure has.
+    style : TargetStyle
+        How targets look.
+    beep : bool
+        Let the system beep when a target is done.
+    check : PositionCheck, optional
+        Shown in place of the instruction.
 
     Signals
     -------
@@ -59,7 +68,15 @@ class TargetWindow(QWidget):
     ended = pyqtSignal(str)
 
     def __init__(
-        self, procedure: CalibrationProcedure, take: Callable[[], Readings], clock: Clock, monitor: QScreen
+        self,
+        procedure: CalibrationProcedure,
+        take: Callable[[], Readings],
+        clock: Clock,
+        monitor: QScreen,
+        *,
+        style: TargetStyle = TargetStyle.DOT,
+        beep: bool = False,
+        check: PositionCheck | None = None,
     ) -> None:
         super().__init__(None, Qt.WindowType.Window | Qt.WindowType.FramelessWindowHint)
         self.setWindowTitle(self.tr("Calibration"))
@@ -70,7 +87,14 @@ class TargetWindow(QWidget):
         self._take = take
         self._clock = clock
         self._monitor = monitor
+        self._style = style
+        self._beep = beep
+        self._check = check
+        if check is not None:
+            check.setParent(self)
         self._begin: Callable[[int], None] | None = None
+        self._place: Point | None = None
+        self._done: tuple[Point, int] | None = None
         self._target: Target | None = None
         self._key_down = False
         self._over = False
@@ -92,6 +116,9 @@ class TargetWindow(QWidget):
         self._begin = begin
         self._key_down = False
         cover(self, self._monitor)
+        if self._check is not None:
+            self._check.setGeometry(self.rect())
+            self._check.start()
         self.raise_()
         self.activateWindow()
         self.setFocus()
@@ -106,13 +133,22 @@ class TargetWindow(QWidget):
             self._procedure.add(features, time_ns)
         if not readings:
             self._procedure.tick(self._clock())
-        target = self._procedure.current_target
-        if target is not None and target != self._target:
-            self.target_shown.emit(target, self._clock())
-        self._target = target
+        self._see_target()
         if self._procedure.state not in RUNNING:
             self._end("")
         self.update()
+
+    def _see_target(self) -> None:
+        """Notice that another target is up, and that the one before is done."""
+        now, target = self._clock(), self._procedure.current_target
+        if target != self._target:
+            if self._target is not None and self._place is not None:
+                self._done = self._place, now
+                if self._beep:
+                    QApplication.beep()
+            if target is not None:
+                self.target_shown.emit(target, now)
+        self._target, self._place = target, self._procedure.target_at(now)
 
     def keyPressEvent(self, a0: QKeyEvent | None) -> None:
         """Space: begin, or "I am looking"; Esc: stop."""
@@ -146,22 +182,40 @@ class TargetWindow(QWidget):
         painter = QPainter(self)
         painter.fillRect(self.rect(), QColor(*NEUTRAL_RGB))
         if self.waiting:
-            self._draw_instruction(painter)
+            if self._check is None:
+                self._draw_instruction(painter)
             return
-        target = self._procedure.current_target
-        if target is None:
-            return
+        now = self._clock()
+        place = self._procedure.target_at(now)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        if place is not None:
+            self._draw_asked(painter, place, now)
         dpr = self.devicePixelRatioF()
         painter.scale(1 / dpr, 1 / dpr)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        centre = QPointF(target.x_px, target.y_px) - device_corner(self, self._monitor)
-        screen = self._procedure.screen
-        outer = target_diameter_px(screen, self._procedure.progress(self._clock()))
-        dot = outer * DOT_DEG / OUTER_DEG if outer > 0 else 0.0
-        painter.setPen(Qt.PenStyle.NoPen)
-        for colour, diameter in ((_INK, outer), (_PAPER, max(dot * 2.4, 6.0)), (_INK, max(dot, 3.0))):
-            painter.setBrush(colour)
-            painter.drawEllipse(centre, diameter / 2, diameter / 2)
+        screen, corner = self._procedure.screen, device_corner(self, self._monitor)
+        if self._done is not None and now - self._done[1] < DONE_NS:
+            share = (now - self._done[1]) / DONE_NS
+            draw_done(painter, QPointF(*self._done[0]) - corner, screen, share, self._style)
+        if place is not None:
+            looks = Looks(self._style, self._procedure.progress(now), now / 1e9 % 3600)
+            draw_target(painter, QPointF(*place) - corner, screen, looks)
+
+    def _draw_asked(self, painter: QPainter, place: Point, now: int) -> None:
+        """Write what is asked for; not beside a target that moves, which would cross the words."""
+        procedure = self._procedure
+        if procedure.part is Part.PURSUIT and procedure.progress(now) > 0:
+            return
+        dpr = self.devicePixelRatioF()
+        at = (QPointF(*place) - device_corner(self, self._monitor)) / dpr
+        gap = CLEAR_DEG * px_per_deg(procedure.screen) / dpr
+        text, move = in_words(procedure.instruction), move_of(procedure.current_target)
+        draw_asked(painter, QRectF(self.rect()), at, gap, text, move)
+
+    def resizeEvent(self, a0: QResizeEvent | None) -> None:
+        """Let the position check fill the window."""
+        if self._check is not None:
+            self._check.setGeometry(self.rect())
+        super().resizeEvent(a0)
 
     def closeEvent(self, a0: QCloseEvent | None) -> None:
         """Stop the calibration when the window is closed from outside."""
@@ -173,10 +227,16 @@ class TargetWindow(QWidget):
     def _start(self, fresh: bool) -> None:
         if fresh and self._begin is not None:
             begin, self._begin = self._begin, None
+            self._stop_check()
             self._take()
             begin(self._clock())
             self._procedure.key_space(self._clock(), pressed=True)
             self.update()
+
+    def _stop_check(self) -> None:
+        if self._check is not None:
+            self._check.stop()
+        self.setFocus()
 
     def _draw_instruction(self, painter: QPainter) -> None:
         font = painter.font()
@@ -184,7 +244,7 @@ class TargetWindow(QWidget):
         painter.setFont(font)
         painter.setPen(_INK)
         text = self.tr(
-            "Look at the middle of each dot until it goes away.\n"
+            "Look at the middle of each target until it goes away.\n"
             "Sit as you will sit while reading; small movements of the head are fine.\n\n"
             "Press the space bar to begin, Esc to stop."
         )
@@ -205,6 +265,7 @@ class TargetWindow(QWidget):
             return
         self._over = True
         self._timer.stop()
+        self._stop_check()
         app = QGuiApplication.instance()
         if isinstance(app, QGuiApplication):
             app.screenRemoved.disconnect(self._screen_removed)

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from PyQt6.QtCore import QObject, pyqtSignal
-from PyQt6.QtGui import QGuiApplication, QPixmap, QScreen
+from PyQt6.QtGui import QGuiApplication, QScreen
 
 from gazelab.calibration.gate import CalibrationGate
 from gazelab.calibration.profile import Profile, check_fits, list_profiles, load_profile, save_profile
@@ -33,12 +33,11 @@ from gazelab.sources.camera_gaze import CameraGaze
 from gazelab.ui import monitors
 from gazelab.ui.feature_queue import FeatureQueue
 from gazelab.ui.model_host import ModelHost
+from gazelab.ui.result_png import save_picture
 from gazelab.ui.synthetic_driver import SyntheticDriver
 from gazelab.ui.workers import Job, Worker
 
 log = logging.getLogger(__name__)
-
-VALIDATION_PICTURE = "validation.png"
 
 
 class Workspace(QObject):
@@ -232,7 +231,7 @@ class Workspace(QObject):
         """Put nothing in force: a calibration that fails or is stopped must not leave an older one."""
         self._put(None, None)
 
-    def keep_calibration(self, result: CalibrationResult, picture: QPixmap | None = None) -> None:
+    def keep_calibration(self, result: CalibrationResult) -> None:
         """Save a valid calibration as a profile, with a picture of its validation, and put it in force.
 
         Raises
@@ -245,8 +244,10 @@ class Workspace(QObject):
             raise CalibrationError("there is no source or no monitor.", todo="Choose both on Setup.")
         profile = Profile.of(result, self._participant, screen, binding_of(source))
         path = save_profile(self.root, profile)
-        if picture is not None:
-            picture.save(str(path / VALIDATION_PICTURE))
+        try:
+            save_picture(path, profile)
+        except CalibrationError as fault:  # the profile is whole without it
+            self.told.emit(str(fault), "warn")
         self._put(profile, path)
 
     def load_calibration(self, path: Path) -> None:

@@ -1,14 +1,23 @@
 from __future__ import annotations
 
+import json
+import re
+from dataclasses import asdict, replace
+
 import pytest
 from PyQt6.QtCore import Qt
+from PyQt6.QtWidgets import QApplication, QWidget
 
+from gazelab.calibration.overview import Overview
 from gazelab.calibration.result import CalibrationResult, CalibrationState
 from gazelab.calibration.targets import calibration_targets
 from gazelab.calibration.validation import TargetValidation, Validation
 from gazelab.core.geometry import Screen
 from gazelab.ui.calibrate_page import CalibratePage
-from gazelab.ui.result_view import NONE, ResultView
+from gazelab.ui.choices import load_choices
+from gazelab.ui.position_check import PositionCheck
+from gazelab.ui.result_picture import NONE, Layout
+from gazelab.ui.result_view import ResultView
 
 
 @pytest.fixture
@@ -64,50 +73,187 @@ def test_a_broken_saved_calibration_is_a_sentence(qtbot, page, workspace):
     assert workspace.profile is None
 
 
-def result_with(screen: Screen) -> CalibrationResult:
+def result_with(screen: Screen, **changes) -> CalibrationResult:
     seen = (
         TargetValidation(0, 200, 200, 260.0, 200.0, 60.0, 1.5),
         TargetValidation(1, 600, 600),
     )
     nan = float("nan")
     validation = Validation(seen, 1, 60.0, 1.5, 5.0, 0.1, 8.0, 0.2, 0.0, 30.0, 1.0, 1.0, nan, nan, 300.0, 800)
-    return CalibrationResult(CalibrationState.FAILED, None, validation, (), (4,), (), (), {}, "")
+    made = CalibrationResult(CalibrationState.FAILED, None, validation, (), (4,), (), (), {}, "")
+    return replace(made, **changes)
+
+
+SCREEN = Screen("s", 800, 800, 300, 300, 600)
+TARGETS = calibration_targets(9, SCREEN)
+
+
+@pytest.fixture
+def view(qtbot):
+    """A view of nine targets without a result, shown and with the keys."""
+    made = ResultView()
+    qtbot.addWidget(made)
+    made.resize(600, 600)
+    made.show_overview(Overview.of(SCREEN, TARGETS, None))
+    made.show()
+    return made
 
 
 def test_G10_the_result_marks_a_target_without_data_and_draws_the_arrows_there_are(qtbot, grab):
-    screen = Screen("s", 800, 800, 300, 300, 600)
-    targets = calibration_targets(9, screen)
     view = ResultView()
-    view.resize(804, 804)
-    view.set_result(screen, targets, None)
+    view.resize(804, 804 + 58)
+    view.show_overview(Overview.of(SCREEN, TARGETS, None))
     plain = grab(view)
-    view.set_result(screen, targets, result_with(screen))
+    view.show_overview(Overview.of(SCREEN, TARGETS, result_with(SCREEN)))
     drawn = grab(view)
-    changed = (plain != drawn).any(-1)
-    arrow = changed[192:212, 215:262]
-    assert arrow.any(), "from (200, 200) to (260, 200)"
-    centre = view.place(targets[4])
+    layout = Layout.of(SCREEN, view.rect().toRectF())
+    arrow = layout.place(230, 200)
+    x, y = round(arrow.x()), round(arrow.y())
+    blue = drawn[y - 2 : y + 3, x].astype(int)
+    assert (blue[:, 2] - blue[:, 0] > 80).any(), "from (200, 200) to (260, 200)"
+    centre = view.place(TARGETS[4])
     x, y = round(centre.x()), round(centre.y())
-    assert changed[y - 6 : y + 6, x - 6 : x + 6].any(), "a cross on the fifth target"
+    red = drawn[y - 5 : y + 6, x - 5 : x + 6].astype(int)
+    assert (red[..., 0] - red[..., 2] > 80).any(), "a cross on the fifth target"
+    assert (plain != drawn).any()
 
 
-def test_a_target_is_chosen_by_click_and_by_keys(qtbot):
-    screen = Screen("s", 800, 800)
-    targets = calibration_targets(9, screen)
+def test_G10_a_region_without_data_is_hatched_and_never_0(qtbot, grab):
+    """The only known error lies in the upper left region; the lower right one has a target without data."""
     view = ResultView()
-    qtbot.addWidget(view)
-    view.resize(404, 404)
-    view.set_result(screen, targets, None)
-    view.show()
-    qtbot.mouseClick(view, Qt.MouseButton.LeftButton, pos=view.place(targets[4]).toPoint())
+    view.resize(804, 804 + 58)
+    shown = Overview.of(SCREEN, TARGETS, result_with(SCREEN))
+    assert shown.error_map().n.tolist() == [[1, 0, 0], [0, 0, 0], [0, 0, 0]]
+    view.show_overview(shown)
+    drawn = grab(view)
+    known, unknown = drawn[150:170, 100:180], drawn[700:740, 600:680]
+    assert len({tuple(p) for p in known.reshape(-1, 3)}) == 1, "one even colour"
+    assert len({tuple(p) for p in unknown.reshape(-1, 3)}) > 1, "hatched"
+
+
+def test_a_target_is_chosen_by_click_and_given_back_by_another(qtbot, view):
+    qtbot.mouseClick(view, Qt.MouseButton.LeftButton, pos=view.place(TARGETS[4]).toPoint())
     assert view.current == 4
-    qtbot.keyClick(view, Qt.Key.Key_Right)
-    assert view.current == 5
-    qtbot.keyClick(view, Qt.Key.Key_Left)
-    assert view.current == 4
-    between = (view.place(targets[4]) + view.place(targets[0])) / 2
+    between = (view.place(TARGETS[4]) + view.place(TARGETS[0])) / 2
     qtbot.mouseClick(view, Qt.MouseButton.LeftButton, pos=between.toPoint())
     assert view.current == NONE
+
+
+def test_arrow_keys_go_from_target_to_target_as_they_lie(qtbot, view):
+    keys = Qt.Key
+    went = []
+    for key in (keys.Key_Right, keys.Key_Right, keys.Key_Down, keys.Key_Right, keys.Key_Right, keys.Key_Up,
+                keys.Key_Left):  # fmt: skip
+        qtbot.keyClick(view, key)
+        went.append(view.current)
+    assert went == [0, 1, 4, 5, 5, 2, 1]
+    qtbot.keyClick(view, keys.Key_Escape)
+    assert view.current == NONE
+
+
+def test_R_redoes_the_chosen_target_and_nothing_without_one(qtbot, view):
+    with qtbot.assertNotEmitted(view.redo_asked):
+        qtbot.keyClick(view, Qt.Key.Key_R)
+    qtbot.keyClick(view, Qt.Key.Key_Down)
+    with qtbot.waitSignal(view.redo_asked) as asked:
+        qtbot.keyClick(view, Qt.Key.Key_R)
+    assert asked.args == [0]
+
+
+def test_every_control_is_reached_by_tab(qtbot, page):
+    """One round of Tab goes over all that can be used, from options to results to the next step."""
+    page.activateWindow()
+    qtbot.waitUntil(page.isActiveWindow)
+    page.form.points.setFocus()
+    order = []
+    for _ in range(20):
+        order.append(QApplication.focusWidget())
+        qtbot.keyClick(order[-1], Qt.Key.Key_Tab)
+        if QApplication.focusWidget() is page.form.points:
+            break
+    usable = [w for w in (*page.form.controls(), page._start, page.view) if w.isEnabled()]
+    assert [w for w in order if w in usable] == usable
+
+
+def test_no_two_controls_have_the_same_letter(page):
+    letters = [
+        match[1].lower()
+        for w in page.findChildren(QWidget)
+        if hasattr(w, "text") and (match := re.search("&([a-zA-Z])", w.text()))
+    ]
+    assert len(letters) >= 10
+    assert len(letters) == len(set(letters))
+    assert not set(letters) & set("fvh"), "those of the menus"
+
+
+def test_how_to_calibrate_is_chosen_by_keys_and_remembered(qtbot, page, workspace):
+    form = page.form
+    for box in (form.points, form.looks, form.advance):
+        assert box.count() >= 2
+    qtbot.keyClick(form.points, Qt.Key.Key_End)
+    qtbot.keyClick(form.looks, Qt.Key.Key_End)
+    qtbot.keyClick(form.head, Qt.Key.Key_Space)
+    chosen = form.settings
+    assert (chosen.style, chosen.target, chosen.head_phase, chosen.beep) == ("pursuit", "child", True, False)
+    again = CalibratePage(workspace)
+    qtbot.addWidget(again)
+    assert again.form.settings == chosen
+    assert again.form.points.currentIndex() == form.points.count() - 1
+    made = again.form.procedure(workspace.screen)
+    assert made.style == "pursuit"
+    assert made.n_to_show() > 1 + 5, "the head's part is there"
+
+
+def test_what_is_told_on_the_command_line_wins_over_what_was_chosen_before(qtbot, page, workspace):
+    qtbot.keyClick(page.form.points, Qt.Key.Key_End)
+    told = replace(workspace.settings.calibration, points=5)
+    workspace.settings = replace(workspace.settings, calibration=told)
+    again = CalibratePage(workspace)
+    qtbot.addWidget(again)
+    assert (again.form.settings.points, again.form.settings.style) == (5, "points")
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"told": 1}', '{"told": {}, "chosen": 3}'])
+def test_broken_choices_are_like_none(text, workspace, qtbot):
+    (workspace.root / "choices.json").write_text(text)
+    page = CalibratePage(workspace)
+    qtbot.addWidget(page)
+    assert page.form.settings == workspace.settings.calibration
+
+
+def test_choices_that_cannot_be_are_left_out_one_by_one(workspace):
+    told = workspace.settings.calibration
+    kept = {"told": asdict(told), "chosen": {"points": 8, "head_phase": 1, "target": "child"}}
+    (workspace.root / "choices.json").write_text(json.dumps(kept))
+    assert load_choices(workspace.root, told) == replace(told, target="child")
+
+
+def test_a_camera_begins_with_a_position_check_and_a_redo_does_not(qtbot, workspace, still_camera):
+    workspace.set_participant("P01")
+    workspace.open_source(still_camera, pytest.fail)
+    qtbot.waitUntil(lambda: workspace.acquisition is not None)
+    page = CalibratePage(workspace)
+    qtbot.addWidget(page)
+    page.start()
+    check = page.window_.findChild(PositionCheck)
+    assert check.isVisible()
+    check.refresh()
+    assert "✓ Face found" in check.board.texts
+    assert page.procedure.state is CalibrationState.NONE
+    qtbot.keyClick(page.window_, Qt.Key.Key_Space)
+    assert not check.isVisible()
+    assert page.procedure.state is CalibrationState.COLLECTING
+    qtbot.keyClick(page.window_, Qt.Key.Key_Escape)
+    page._run(page.procedure.start)
+    assert page.window_.findChild(PositionCheck) is None
+    page.leave()
+
+
+def test_a_source_without_a_picture_begins_with_the_instruction_alone(page):
+    page.start()
+    assert page.window_.waiting
+    assert page.window_.findChild(PositionCheck) is None
+    page.leave()
 
 
 def test_U7_leaving_the_page_in_a_calibration_ends_it_with_none_in_force(qtbot, page, workspace):

@@ -4,15 +4,21 @@ import json
 
 import numpy as np
 import pytest
-from PyQt6.QtCore import QEvent, Qt
+from PyQt6.QtCore import QEvent, Qt, QTranslator
 from PyQt6.QtGui import QGuiApplication, QKeyEvent
 from PyQt6.QtWidgets import QApplication, QWidget
 
-from gazelab.calibration.procedure import RUNNING, CalibrationProcedure
+from gazelab.calibration.head_phase import STEPS, head_targets
+from gazelab.calibration.procedure import RUNNING, CalibrationProcedure, Part
+from gazelab.calibration.pursuit import INSTRUCTION
 from gazelab.calibration.result import CalibrationState
+from gazelab.calibration.targets import calibration_targets
 from gazelab.core.geometry import Screen
+from gazelab.ui.asked import Move, in_words, move_of
+from gazelab.ui.colours import NEUTRAL_RGB
 from gazelab.ui.monitors import screen_of
-from gazelab.ui.target_window import TargetWindow, target_diameter_px
+from gazelab.ui.target_art import target_diameter_px
+from gazelab.ui.target_window import TargetWindow
 
 
 @pytest.fixture
@@ -110,22 +116,122 @@ def test_U11_losing_the_keyboard_forgets_held_keys_and_esc_works(qtbot, window):
     assert window.isHidden()
 
 
-@pytest.mark.parametrize(
-    "screen",
-    [
-        Screen("laptop", 1920, 1080, 345, 194, 600),
-        Screen("phone-like", 2732, 2048, 262, 197, 400),
-        Screen("television", 1920, 1080, 1210, 680, 1500),
-        Screen("unknown", 1366, 768),
-    ],
-    ids=lambda s: s.name,
-)
-def test_G6_targets_are_between_a_fifth_and_two_degrees(screen):
-    for progress in (0.0, 0.5, 1.0, 7.0):
-        diameter = target_diameter_px(screen, progress)
-        if screen.has_degrees:
-            assert 0.2 <= diameter / screen.px_per_deg() <= 2
-        assert 5 < diameter < min(screen.width_px, screen.height_px) / 8
+def frames(window, clock, n, step_ns=33_000_000):
+    for _ in range(n):
+        clock.now[0] += step_ns
+        window.tick()
+
+
+def test_a_target_that_is_done_says_so_and_only_for_a_moment(qtbot, window, clock, pixels_of):
+    """Nobody looks, so the first target is given up after its time; a green ring fades where it was."""
+    begin(qtbot, window)
+    first, passed = window._procedure.current_target, 0
+    while window._procedure.current_target == first:
+        frames(window, clock, 1)
+        passed += 1
+        assert passed < 1000
+    x, y = round(first.x_px), round(first.y_px)
+
+    def green():
+        seen = pixels_of(window.grab().toImage())[max(y - 40, 0) : y + 40, max(x - 40, 0) : x + 40].astype(
+            int
+        )
+        return int((seen[..., 1] - seen[..., 0] > 40).sum())
+
+    assert green() > 20
+    frames(window, clock, 10)
+    assert green() == 0
+
+
+def test_no_sound_unless_it_is_asked_for(qtbot, clock, monkeypatch):
+    beeps = []
+    monkeypatch.setattr(QApplication, "beep", lambda: beeps.append(1))
+    monitor = QGuiApplication.primaryScreen()
+    for wanted in (False, True):
+        made = TargetWindow(CalibrationProcedure(screen_of(monitor)), list, clock, monitor, beep=wanted)
+        qtbot.addWidget(made)
+        begin(qtbot, made)
+        first = made._procedure.current_target
+        for _ in range(1000):
+            frames(made, clock, 1)
+            if made._procedure.current_target != first:
+                break
+        made.close()
+        assert len(beeps) == int(wanted)
+
+
+def moving(clock, **options):
+    monitor = QGuiApplication.primaryScreen()
+    return TargetWindow(CalibrationProcedure(screen_of(monitor), **options), list, clock, monitor)
+
+
+def middle_of_dark(image):
+    """Middle of what is darker than letters' edges and greyer than a star."""
+    dark = np.argwhere(image.max(-1) < 60)
+    return dark.mean(0)[::-1] + 0.5, len(dark)
+
+
+def test_a_moving_target_is_drawn_where_the_procedure_says(qtbot, clock, pixels_of):
+    window = moving(clock, style="pursuit")
+    qtbot.addWidget(window)
+    begin(qtbot, window)
+    places = []
+    for _ in range(3):
+        frames(window, clock, 60)
+        wanted = window._procedure.target_at(clock())
+        found, _ = middle_of_dark(pixels_of(window.grab().toImage()))
+        assert found == pytest.approx(np.array(wanted), abs=1.5)
+        places.append(wanted)
+    assert places[0] != places[1] != places[2]
+    window.close()
+
+
+def test_the_head_part_says_what_to_do_beside_the_dot_and_never_on_it(qtbot, clock, pixels_of):
+    window = moving(clock, points=5, head_phase=True)
+    qtbot.addWidget(window)
+    begin(qtbot, window)
+    procedure = window._procedure
+    for _ in range(3000):
+        if procedure.part is Part.HEAD or procedure.state not in RUNNING:
+            break
+        frames(window, clock, 1, 50_000_000)
+    assert procedure.part is Part.HEAD
+    assert "Turn your head" in procedure.instruction
+    frames(window, clock, 20)
+    image = pixels_of(window.grab().toImage())
+    x, y = (round(v) for v in procedure.target_at(clock()))
+    ground = (image == NEUTRAL_RGB).all(-1)
+    words = ~ground[y + 60 :]
+    assert words.sum() > 500, "words and a picture below the dot"
+    radius = target_diameter_px(procedure.screen, procedure.progress(clock())) / 2
+    ring = ground[y - 50 : y + 50, x - 50 : x + 50]
+    reach = np.hypot(*np.mgrid[-50:50, -50:50])
+    assert ring[(reach > radius + 3) & (reach < 48)].all(), "free ground round the dot"
+    window.close()
+
+
+def test_what_is_asked_is_in_the_participants_language(qapp):
+    class Dutch(QTranslator):
+        def translate(self, context, text, disambiguation=None, n=-1):
+            return "Volg de stip." if (context, text) == ("Procedure", INSTRUCTION) else ""
+
+    dutch = Dutch()
+    qapp.installTranslator(dutch)
+    assert in_words(INSTRUCTION) == "Volg de stip."
+    qapp.removeTranslator(dutch)
+    assert in_words(INSTRUCTION) == INSTRUCTION
+    assert in_words("") == ""
+
+
+def test_each_movement_of_the_head_has_its_picture():
+    """In the order in which the procedure asks for them."""
+    words = {Move.TURN: "Turn", Move.NOD: "chin", Move.CLOSER: "closer", Move.LEAN: "Lean"}
+    targets = head_targets(Screen("s", 800, 600))
+    assert [words[move_of(t)] in step.instruction for t, step in zip(targets, STEPS, strict=True)] == [
+        True
+    ] * 4
+    assert move_of(None) is None
+    assert move_of(calibration_targets(5, Screen("s", 800, 600))[0]) is None
 
 
 @pytest.mark.parametrize("scale", [1, 1.25, 1.5, 2])
