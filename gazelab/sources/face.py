@@ -17,15 +17,13 @@ from gazelab.core.errors import CameraError
 from gazelab.core.gaze import Frame
 from gazelab.processing.features import eye_features
 from gazelab.sources.face_choice import FaceChoice
+from gazelab.sources.landmarker import Faces, make_landmarker
 
 log = logging.getLogger(__name__)
 
 MODEL_PATH = Path(__file__).parent / "models" / "face_landmarker.task"
 MODEL_BYTES = 3_758_596
 MODEL_SHA256 = "64184e229b263107bc2b804c6625db1341ff2bb731874b0bcc2fe6544e0bc9ff"
-
-# Two, so that a second face is noticed. It also keeps the landmarks raw: with one face the task smooths them.
-MAX_FACES = 2
 
 MakeLandmarker = Callable[[bytes, str, float], Any]
 
@@ -76,32 +74,6 @@ def load_model(path: Path = MODEL_PATH) -> bytes:
             todo=again,
         )
     return data
-
-
-def make_landmarker(model: bytes, mode: str, min_confidence: float) -> Any:
-    """Make a FaceLandmarker on the CPU.
-
-    Parameters
-    ----------
-    model : bytes
-        From `load_model`.
-    mode : {"VIDEO", "IMAGE"}
-    min_confidence : float
-        For detection, presence and tracking, 0..1.
-    """
-    from mediapipe.tasks.python import BaseOptions, vision
-
-    options = vision.FaceLandmarkerOptions(
-        base_options=BaseOptions(model_asset_buffer=model, delegate=BaseOptions.Delegate.CPU),
-        running_mode=vision.RunningMode[mode],
-        num_faces=MAX_FACES,
-        min_face_detection_confidence=min_confidence,
-        min_face_presence_confidence=min_confidence,
-        min_tracking_confidence=min_confidence,
-        output_face_blendshapes=True,
-        output_facial_transformation_matrixes=True,
-    )
-    return vision.FaceLandmarker.create_from_options(options)
 
 
 class FaceReader:
@@ -156,7 +128,7 @@ class FaceReader:
             The landmarker failed on two instances in a row.
         """
         result = self._detect(frame.rgb, frame.time_ns // 1_000_000)
-        faces = [_to_px(f, frame.rgb.shape) for f in result.face_landmarks]
+        faces = [_to_px(f, frame.rgb.shape) for f in result.landmarks]
         chosen = self._choice.pick(faces, frame.time_ns)
         return self._reading(frame.rgb, result, faces, chosen, frame.index, frame.time_ns)
 
@@ -178,7 +150,7 @@ class FaceReader:
             self._stills[min_confidence] = self._make(self._model, "IMAGE", min_confidence)
         frame = Frame.from_rgb(rgb, 0, 0)
         result = self._stills[min_confidence].detect(_image(frame.rgb))
-        faces = [_to_px(f, frame.rgb.shape) for f in result.face_landmarks]
+        faces = [_to_px(f, frame.rgb.shape) for f in result.landmarks]
         chosen = FaceChoice().pick(faces, 0)
         return self._reading(frame.rgb, result, faces, chosen, 0, 0)
 
@@ -205,7 +177,7 @@ class FaceReader:
     ) -> None:
         self.close()
 
-    def _detect(self, rgb: NDArray[np.uint8], time_ms: int) -> Any:
+    def _detect(self, rgb: NDArray[np.uint8], time_ms: int) -> Faces:
         image = _image(rgb)
         for attempt in range(2):
             if self._video is None:
@@ -213,7 +185,8 @@ class FaceReader:
                 self._first_ms, self._stamp_ms = time_ms, -1
             self._stamp_ms = max(self._stamp_ms + 1, time_ms - self._first_ms)
             try:
-                return self._video.detect_for_video(image, self._stamp_ms)
+                found: Faces = self._video.detect_for_video(image, self._stamp_ms)
+                return found
             except (RuntimeError, ValueError) as fault:
                 log.warning("the face landmarker failed (%s), attempt %d", fault, attempt + 1)
                 self._drop_video()
@@ -232,7 +205,7 @@ class FaceReader:
     def _reading(
         self,
         rgb: NDArray[np.uint8],
-        result: Any,
+        result: Faces,
         faces: list[NDArray[np.float32]],
         chosen: int | None,
         index: int,
@@ -241,12 +214,9 @@ class FaceReader:
         if chosen is None:
             row = eye_features(rgb, None, {}, None, index, time_ns, len(faces))
             return FaceReading(row, ambiguous=bool(faces))
-        scores = result.face_blendshapes[chosen] if chosen < len(result.face_blendshapes) else []
-        matrices = result.facial_transformation_matrixes
-        pose = np.asarray(matrices[chosen]) if chosen < len(matrices) else None
-        row = eye_features(
-            rgb, faces[chosen], {s.category_name: s.score for s in scores}, pose, index, time_ns, len(faces)
-        )
+        scores = result.scores[chosen] if chosen < len(result.scores) else {}
+        pose = result.poses[chosen] if chosen < len(result.poses) else None
+        row = eye_features(rgb, faces[chosen], scores, pose, index, time_ns, len(faces))
         return FaceReading(row, faces[chosen] if row["valid"] else None)
 
 
@@ -256,8 +226,6 @@ def _image(rgb: NDArray[np.uint8]) -> Any:
     return mediapipe.Image(image_format=mediapipe.ImageFormat.SRGB, data=rgb)
 
 
-def _to_px(face: Any, shape: tuple[int, ...]) -> NDArray[np.float32]:
+def _to_px(face: NDArray[np.float32], shape: tuple[int, ...]) -> NDArray[np.float32]:
     """Turn 0..1 landmarks into px of the real frame; z is in units of the frame's width."""
-    scale = np.array([shape[1], shape[0], shape[1]], np.float32)
-    points = np.array([(p.x, p.y, p.z) for p in face], np.float32).reshape(-1, 3)
-    return points * scale
+    return face * np.array([shape[1], shape[0], shape[1]], np.float32)

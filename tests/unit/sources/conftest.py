@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from gazelab.core.picture import load_picture
+from gazelab.sources.landmarker import Faces
 
 FACE = Path(__file__).resolve().parents[3] / "gazelab" / "sources" / "models" / "face.png"
 
@@ -54,7 +54,7 @@ class StubLandmarker:
         self.stamps, self.broken = [], False
         return self
 
-    def detect_for_video(self, image: Any, stamp_ms: int) -> SimpleNamespace:
+    def detect_for_video(self, image: Any, stamp_ms: int) -> Faces:
         """Give the next scripted faces."""
         if self.stamps and stamp_ms <= self.stamps[-1]:
             self.broken = True
@@ -66,21 +66,15 @@ class StubLandmarker:
         self.stamps.append(stamp_ms)
         return self.detect(image)
 
-    def detect(self, image: Any) -> SimpleNamespace:
+    def detect(self, image: Any) -> Faces:
         """Give the next scripted faces for a still."""
         self.seen.append(np.array(image.numpy_view()))
         faces = self.faces[min(self.calls, len(self.faces) - 1)]
         self.calls += 1
         w, h = self.size
-        scores = [
-            SimpleNamespace(category_name=name, score=self.blink)
-            for name in ("eyeBlinkLeft", "eyeBlinkRight")
-        ]
-        return SimpleNamespace(
-            face_landmarks=[[SimpleNamespace(x=x / w, y=y / h, z=z / w) for x, y, z in f] for f in faces],
-            face_blendshapes=[scores for _ in faces],
-            facial_transformation_matrixes=[np.eye(4) for _ in faces],
-        )
+        scores = {"eyeBlinkLeft": self.blink, "eyeBlinkRight": self.blink}
+        points = [(np.asarray(f) / (w, h, w)).astype(np.float32) for f in faces]
+        return Faces(points, [scores for _ in faces], [np.eye(4, dtype=np.float32) for _ in faces])
 
     def close(self) -> None:
         """Count."""
