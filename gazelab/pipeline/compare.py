@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,18 +18,24 @@ from gazelab.charts.scoring import Verdict, score
 from gazelab.core.attention import AttentionMap, AttentionTrace
 from gazelab.core.errors import AttentionError, GazelabError, SessionError
 from gazelab.metrics.agreement import Agreement, score_map
-from gazelab.metrics.density import sigma_from_deg, sigma_from_share
+from gazelab.pipeline.blur import sigma_of
 from gazelab.pipeline.corrected import Layers
 from gazelab.pipeline.keep import keep_fixations, keep_scores
+from gazelab.pipeline.quality_limits import QualityLimits
 from gazelab.pipeline.replay import RASTER_COLS, Replay
+from gazelab.pipeline.session_quality import (
+    SessionQuality,
+    TrialReport,
+    assess,
+    keep_quality,
+    quality_inputs,
+)
 from gazelab.sessions.trials import Trial
 
 log = logging.getLogger(__name__)
 
 Floats = NDArray[np.float64]
 
-DEFAULT_SIGMA_DEG = 1.0
-FALLBACK_SIGMA_SHARE = 0.03
 CEILING_NOTE = "no human ceiling: it takes several readers of the same chart and question"
 
 
@@ -86,6 +92,10 @@ class TrialComparison:
         Scores of the map beside the uniform map, the centre prior and a chance interval.
     model_correct, person_correct : Verdict or None
         Of the answers, by the three rules; None without a gold answer or an answer.
+    quality : TrialReport or None
+        How good its gaze is; None where it was not judged.
+    in_means : bool
+        Whether means count it: not where the quality's verdict is "exclude", unless all were asked for.
     """
 
     trial: Trial
@@ -94,6 +104,8 @@ class TrialComparison:
     agreement: Agreement
     model_correct: Verdict | None
     person_correct: Verdict | None
+    quality: TrialReport | None = None
+    in_means: bool = True
 
     def to_json(self) -> dict[str, Any]:
         """Give JSON-ready values."""
@@ -111,47 +123,29 @@ class TrialComparison:
             "person_correct": None if self.person_correct is None else asdict(self.person_correct),
             "model_correct": None if self.model_correct is None else asdict(self.model_correct),
             "picture_share": self.map.picture_share,
+            "quality": None if self.quality is None else self.quality.verdict_json(),
+            "in_means": self.in_means,
             **self.agreement.to_json(),
         }
 
 
 @dataclass(frozen=True, slots=True)
 class SkippedTrial:
-    """A trial that could not be compared, and why."""
+    """A trial that could not be compared, and why; no mean counts it."""
 
     trial: Trial
     reason: str
+    quality: TrialReport | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Give JSON-ready values."""
-        return {"trial": self.trial.index, "chart_id": self.trial.chart_id, "skipped": self.reason}
-
-
-def sigma_of(replay: Replay, trial: Trial) -> tuple[float, dict[str, Any]]:
-    """Choose the blur of the fixation density, in raster px, and say how.
-
-    One degree (Le Meur and Baccino 2013, 10.3758/s13428-012-0226-9), or where the screen's size is unknown
-    3 % of the picture's width; but never less than the session's validated error, so that a tracker's error
-    does not read as the model's.
-    """
-    screen, profile = replay.screen, replay.session.header.profile
-    if not screen.has_degrees:
-        share = sigma_from_share(RASTER_COLS, FALLBACK_SIGMA_SHARE)
-        error_px = _figure(profile, "accuracy_px") * RASTER_COLS / trial.placement.width_px
-        if error_px > share:
-            return error_px, {"sigma": "validated error of the session (no degrees on this screen)"}
-        return share, {"sigma": f"{FALLBACK_SIGMA_SHARE:.0%} of the width (no degrees on this screen)"}
-    error_deg = _figure(profile, "accuracy_deg") or _figure(profile, "accuracy_px") / screen.px_per_deg()
-    sigma_deg = max(DEFAULT_SIGMA_DEG, error_deg)
-    why = "validated error of the session" if error_deg > DEFAULT_SIGMA_DEG else "default"
-    sigma = sigma_from_deg(screen, trial.placement, RASTER_COLS, sigma_deg)
-    return sigma, {"sigma_deg": sigma_deg, "sigma": why}
-
-
-def _figure(profile: Mapping[str, Any], name: str) -> float:
-    """Give a figure of the calibration in force; 0 where there is none."""
-    value = profile.get(name)
-    return float(value) if isinstance(value, int | float) else 0.0
+        return {
+            "trial": self.trial.index,
+            "chart_id": self.trial.chart_id,
+            "skipped": self.reason,
+            "quality": None if self.quality is None else self.quality.verdict_json(),
+            "in_means": False,
+        }
 
 
 def score_trial(replay: Replay, trial: Trial, chosen: AttentionMap, n_chance: int = 100) -> Agreement:
@@ -218,6 +212,8 @@ def compare_sessions(
     choice: MapChoice | None = None,
     progress: Callable[[int, int, str], None] | None = None,
     layers: Layers = "all",
+    limits: QualityLimits | None = None,
+    all_trials: bool = False,
 ) -> Iterator[tuple[Path, TrialComparison | SkippedTrial]]:
     """Compare every trial of some sessions; a broken chart is reported and skipped.
 
@@ -234,6 +230,10 @@ def compare_sessions(
         Called with (done, total, chart_id) before each trial.
     layers : {"all", "live", "raw"}
         Which corrections the gaze has.
+    limits : QualityLimits, optional
+        What the trials' gaze must come to.
+    all_trials : bool
+        Count trials in means even where the verdict on their gaze is "exclude".
     """
     chosen = choice or MapChoice()
     (choice or MapChoice()).check(model)
@@ -241,30 +241,45 @@ def compare_sessions(
     total, done = sum(len(r.trials) for r in replays), 0
     for path, replay in zip(paths, replays, strict=True):
         rows: list[dict[str, Any]] = []
-        for trial in replay.trials:
+        quality = assess(replay, limits)
+        for trial, report in zip(replay.trials, quality.trials, strict=True):
             if progress is not None:
                 progress(done, total, trial.chart_id)
             done += 1
-            result = _compared(replay, trial, model, chosen)
+            result = _compared(replay, trial, model, chosen, report, all_trials)
             rows.append(result.to_json())
             yield path, result
         if rows:
-            _keep(replay, model, chosen, rows)
+            _keep(replay, model, chosen, rows, quality)
 
 
 def _compared(
-    replay: Replay, trial: Trial, model: AttentionModel, choice: MapChoice
+    replay: Replay,
+    trial: Trial,
+    model: AttentionModel,
+    choice: MapChoice,
+    report: TrialReport,
+    all_trials: bool,
 ) -> TrialComparison | SkippedTrial:
     try:
-        return compare_trial(replay, trial, trace_for(replay, trial, model), choice)
+        made = compare_trial(replay, trial, trace_for(replay, trial, model), choice)
     except GazelabError as fault:
-        return SkippedTrial(trial, str(fault))
+        return SkippedTrial(trial, str(fault), report)
+    return replace(made, quality=report, in_means=all_trials or not report.excluded)
 
 
-def _keep(replay: Replay, model: AttentionModel, choice: MapChoice, rows: list[dict[str, Any]]) -> None:
+def _keep(
+    replay: Replay,
+    model: AttentionModel,
+    choice: MapChoice,
+    rows: list[dict[str, Any]],
+    quality: SessionQuality,
+) -> None:
+    how = {**asdict(choice), "quality": quality_inputs(replay, quality)}
     try:
         keep_fixations(replay)
-        keep_scores(replay, model.model_id, model.revision, asdict(choice), rows)
+        keep_quality(replay, quality)
+        keep_scores(replay, model.model_id, model.revision, how, rows)
     except SessionError as fault:
         log.warning("fixations and scores are not kept: %s", fault)
 

@@ -18,7 +18,8 @@ from gazelab.core.attention import AttentionTrace
 from gazelab.core.errors import SessionError
 from gazelab.core.picture import encode_png, encode_rgba_png
 from gazelab.metrics.agreement import Agreement
-from gazelab.pipeline.compare import SkippedTrial, TrialComparison, sigma_of
+from gazelab.pipeline.blur import sigma_of
+from gazelab.pipeline.compare import SkippedTrial, TrialComparison
 from gazelab.pipeline.replay import Replay
 from gazelab.sessions.trials import Trial
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -62,6 +61,11 @@ class TrialReport:
         """What is done with the trial."""
         by_hand = None if self.decision is None else self.decision.verdict
         return self.judged.verdict if by_hand is None else Verdict(by_hand)
+
+    @property
+    def excluded(self) -> bool:
+        """Whether means leave it out."""
+        return self.verdict is Verdict.EXCLUDE
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -245,11 +249,6 @@ def quality_inputs(replay: Replay, quality: SessionQuality) -> str:
         asdict(quality.limits),
         by_hand,
     )
-
-
-def left_out(reports: Iterable[TrialReport]) -> list[TrialReport]:
-    """Give the trials that means leave out, in their order."""
-    return [report for report in reports if report.verdict is Verdict.EXCLUDE]
 
 
 def _detectors(replay: Replay) -> dict[str, str]:

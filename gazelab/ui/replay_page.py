@@ -13,7 +13,7 @@ from PyQt6.QtWidgets import QCheckBox, QHBoxLayout, QVBoxLayout, QWidget
 from gazelab.core.attention import AttentionTrace
 from gazelab.core.errors import GazelabError
 from gazelab.core.gaze import GazeArray
-from gazelab.pipeline.compare import sigma_of
+from gazelab.pipeline.blur import sigma_of
 from gazelab.pipeline.replay import Replay
 from gazelab.sessions.trials import Trial
 from gazelab.ui.canvas import Heat

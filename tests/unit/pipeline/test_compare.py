@@ -11,13 +11,13 @@ from gazelab.attention.base import TokenStep, trace_of
 from gazelab.core.attention import AttentionTrace
 from gazelab.core.geometry import PatchGrid, Screen
 from gazelab.core.picture import Picture
+from gazelab.pipeline.blur import sigma_of
 from gazelab.pipeline.compare import (
     MapChoice,
     SkippedTrial,
     TrialComparison,
     compare_sessions,
     compare_trial,
-    sigma_of,
     trace_for,
 )
 from gazelab.pipeline.keep import fixation_inputs

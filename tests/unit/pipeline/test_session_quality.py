@@ -19,7 +19,6 @@ from gazelab.pipeline.session_quality import (
     assess,
     decide_trial,
     keep_quality,
-    left_out,
     quality_inputs,
 )
 from gazelab.sessions.derived import load_json
@@ -42,7 +41,7 @@ def test_a_session_says_what_to_exclude_and_why(two):
     assert quality.trials[1].reasons[0] == "47.5 % of the samples are lost (limit 40 %)"
     summary = quality.summary()
     assert (summary["n_keep"], summary["n_review"], summary["n_exclude"]) == (0, 1, 1)
-    assert [r.trial.chart_id for r in left_out(quality.trials)] == ["b"]
+    assert [r.trial.chart_id for r in quality.trials if r.excluded] == ["b"]
 
 
 def test_the_limits_decide_and_stand_in_the_report(two):
