@@ -28,6 +28,8 @@ SCLERA, IRIS, RIM, PUPIL = (
 )
 PUPIL_SHARE = 0.4
 
+AS_AT_REST: Floats = np.eye(3)
+
 
 class EyePainter:
     """One eye of one face picture.
@@ -61,7 +63,14 @@ class EyePainter:
         self._iris = points[IRIS_CENTRE[eye]]
         self._radius, self._depth = IRIS_RADIUS_MM * px_per_mm, IRIS_DEPTH_MM * px_per_mm
 
-    def paint(self, picture: NDArray[np.uint8], right_deg: float, down_deg: float, closure: float) -> None:
+    def paint(
+        self,
+        picture: NDArray[np.uint8],
+        right_deg: float,
+        down_deg: float,
+        closure: float,
+        turn: Floats = AS_AT_REST,
+    ) -> None:
         """Paint the eye into `picture`, a copy of the base.
 
         Parameters
@@ -71,13 +80,22 @@ class EyePainter:
             + down.
         closure : float
             0 open … 1 shut.
+        turn : numpy.ndarray, shape (3, 3)
+            From head axes to the camera's, of the head that the picture will be warped to.
         """
         h, v = np.radians([right_deg, down_deg])
-        centre = self._iris + self._depth * np.array([np.sin(h) * np.cos(v), np.sin(v)])
-        upper, lower = self._lids(centre[1] - self._iris[1], closure)
+        gaze = np.array([np.sin(h) * np.cos(v), np.sin(v), -np.cos(h) * np.cos(v)])
+        upper, lower = self._lids(self._depth * gaze[1], closure)
+        # The warp takes the eye for a plane. The iris of a turned eye lies behind it, so it is painted where
+        # the warp of the plane will bring it to the right place, and as wide as it has to be by then.
+        behind = 1 + gaze[2]
+        lean = np.linalg.solve(turn[:2, :2], turn[:2, 2])
+        centre = self._iris + self._depth * (gaze[:2] + lean * behind)
+        seen = turn @ gaze
+        across = np.hypot(seen[0], seen[2])
         inside = np.minimum(self._rows - upper, lower - self._rows)
         inside = np.clip(inside + 0.5, 0, 1) * (np.abs(self._t) < 1)
-        ball = self._ball(centre, np.cos(h), np.cos(v), upper)
+        ball = self._ball(centre, abs(seen[2]) / across / turn[0, 0], across / turn[1, 1], upper)
         skin = self._stretched(upper, lower)
         mixed = skin + (ball - skin) * inside[..., None]
         picture[self.box] = np.clip(mixed + 0.5, 0, 255).astype(np.uint8)
@@ -91,7 +109,7 @@ class EyePainter:
         return upper + closure * (meet - upper), lower + closure * (meet - lower)
 
     def _ball(self, centre: Floats, cos_h: float, cos_v: float, upper: Floats) -> Floats:
-        """Colours of the eyeball on the whole box."""
+        """Colours of the eyeball on the whole box; the iris is narrower by `cos_h` and lower by `cos_v`."""
         dx, dy = self._columns - centre[0], self._rows - centre[1]
         r = np.hypot(dx / cos_h, dy / cos_v)
         shade = (

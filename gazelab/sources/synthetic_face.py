@@ -86,7 +86,7 @@ class SyntheticFace:
         -------
         numpy.ndarray, shape (height, width, 3), uint8
         """
-        picture = self._base.copy()
+        picture, turn = self._base.copy(), self._warp.seen_turn(pose)
         for painter, (right_deg, down_deg), shut in zip(self._eyes, eyes_deg, closure, strict=True):
-            painter.paint(picture, float(right_deg), float(down_deg), shut)
+            painter.paint(picture, float(right_deg), float(down_deg), shut, turn)
         return self._warp(picture, pose)

@@ -166,11 +166,27 @@ class HeadWarp:
         out: NDArray[np.uint8] = cv2.remap(picture, x, y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
         return out
 
+    def seen_turn(self, pose: HeadPose) -> Floats:
+        """Give the head's rotation as the camera sees it: a head that moves aside is seen from its side.
+
+        Returns
+        -------
+        numpy.ndarray, shape (3, 3)
+            From head axes to those of a camera that points at the head.
+        """
+        distance = self._distance + pose.z_mm
+        aside_deg, below_deg = np.degrees(np.arctan2((pose.x_mm, pose.y_mm), distance))
+        # Off to the picture's right and facing straight on, it seems turned to that side; lower, nodding.
+        seen: Floats = HeadPose(yaw_deg=aside_deg, pitch_deg=-below_deg).rotation() @ pose.rotation()
+        return seen
+
     def _sources(self, pose: HeadPose) -> Floats:
         """For each coarse cell (mm from the origin): where in the neutral picture it comes from."""
-        turn = pose.rotation()
+        turn = self.seen_turn(pose)
+        # Seen from another side or not, the eyes are where the true turn brings them.
+        eyes_mm = (pose.x_mm, pose.y_mm) + PIVOT_MM * (turn - pose.rotation())[:2, 2]
         nearer = self._distance / (self._distance + pose.z_mm)
-        target = self._grid / nearer - (pose.x_mm, pose.y_mm)
+        target = self._grid / nearer - eyes_mm
         back = np.linalg.inv(turn[:2, :2])
         # Depth is counted toward the camera; at rest a point at depth d lies at its own (x, y).
         depth = self._relief
