@@ -16,6 +16,7 @@ from typing import Annotated, TextIO
 import typer
 
 from gazelab import __version__
+from gazelab.cli.corrections import corrections, recalibrate, shift, undo
 from gazelab.cli.options import DataOption, JsonOption, SeedOption, data_root, quit_with
 from gazelab.cli.quality import quality
 from gazelab.cli.record import calibrate, record
@@ -33,6 +34,8 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+for correcting in (corrections, shift, recalibrate, undo):
+    sessions_app.command()(correcting)
 app.add_typer(sessions_app, name="sessions")
 app.add_typer(evaluate_app, name="evaluate")
 for verb in (calibrate, record, replay, quality, compare, attend, doctor):

@@ -11,6 +11,7 @@ import typer
 from gazelab.attention.maps import Method, Sinks
 from gazelab.cli.options import DataOption, JsonOption, ModelOption, data_root, model_name
 from gazelab.cli.sessions import SessionArgument, session_folder
+from gazelab.pipeline.corrected import Layers
 
 if TYPE_CHECKING:
     from gazelab.pipeline.compare import MapChoice
@@ -27,6 +28,12 @@ HeadsOption = Annotated[
 SinksOption = Annotated[
     Sinks, typer.Option("--sinks", help="Keep or drop patches that draw attention whatever is asked.")
 ]
+GazeOption = Annotated[
+    Layers,
+    typer.Option(
+        "--gaze", help="As measured (raw), with the drift checks (live), or with later corrections too (all)."
+    ),
+]
 
 
 def replay(
@@ -34,6 +41,7 @@ def replay(
     data: DataOption = None,
     html: Annotated[Path | None, typer.Option(help="Write the report here and open no window.")] = None,
     model: ModelOption = None,
+    gaze: GazeOption = "all",
 ) -> None:
     """Replay a session beside a model's attention.
 
@@ -52,9 +60,9 @@ def replay(
     from gazelab.pipeline.replay import Replay
     from gazelab.pipeline.report import write_report
 
-    replayed = Replay.open(folder)
+    replayed = Replay.open(folder, gaze)
     opened = open_model(model_name(model, data))
-    results = [result for _, result in compare_sessions([folder], opened, progress=_say)]
+    results = [result for _, result in compare_sessions([folder], opened, progress=_say, layers=gaze)]
     typer.echo(f"Report: {write_report(html, replayed, results, f'Session {folder.name}').resolve()}")
 
 
@@ -66,6 +74,7 @@ def compare(
     layers: LayersOption = "",
     heads: HeadsOption = "",
     sinks: SinksOption = "keep",
+    gaze: GazeOption = "all",
     as_json: JsonOption = False,
 ) -> None:
     """Score a model's attention against fixations.
@@ -83,7 +92,7 @@ def compare(
     folders = [session_folder(s, data) for s in sessions]
     opened = open_model(model_name(model, data))
     n_compared = 0
-    for path, result in compare_sessions(folders, opened, choice, _say):
+    for path, result in compare_sessions(folders, opened, choice, _say, gaze):
         n_compared += not isinstance(result, SkippedTrial)
         if as_json:
             row = {"session": path.name, **result.to_json()}

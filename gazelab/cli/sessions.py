@@ -1,4 +1,4 @@
-"""`gazelab sessions`: list, show, delete."""
+"""`gazelab sessions`: list, show, delete; the verbs that correct are in `corrections`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 from gazelab.cli.options import DataOption, JsonOption, data_root
 from gazelab.core.errors import Cancelled
 
-sessions_app = typer.Typer(help="Recorded sessions: list, show, delete.", no_args_is_help=True)
+sessions_app = typer.Typer(help="Recorded sessions: list, show, correct, delete.", no_args_is_help=True)
 
 SessionArgument = Annotated[str, typer.Argument(help="A session's id, or the path of its folder.")]
 

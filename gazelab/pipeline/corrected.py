@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import math
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -11,6 +13,7 @@ import numpy as np
 from gazelab.calibration.profile import NPZ_NAME, Profile, check_fits, load_profile
 from gazelab.core.errors import ConfigError, SessionError
 from gazelab.core.gaze import GazeArray
+from gazelab.core.geometry import Screen
 from gazelab.pipeline.calibrate import binding_of
 from gazelab.processing.shifts import move_deg, move_px, shifted
 from gazelab.sessions.correction_entries import Change, Correction, RecalibrateEntry, ShiftEntry
@@ -207,3 +210,39 @@ def _mapping_sha256(profile: Path) -> str:
 def _seconds(session: Session, time_ns: int) -> str:
     start = session.header.started
     return f"{time_ns} ns" if start is None else f"{(time_ns - start.clock_ns) / 1e9:.1f} s"
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """What a correction changed.
+
+    Attributes
+    ----------
+    n_samples : int
+        Whose gaze is another now.
+    mean_px, mean_deg : float
+        Mean distance that they moved; NaN where none moved, or there are no degrees.
+    n_gained, n_lost : int
+        Samples that have gaze now and had none, and the other way round.
+    """
+
+    n_samples: int
+    mean_px: float
+    mean_deg: float
+    n_gained: int
+    n_lost: int
+
+    @classmethod
+    def between(cls, before: GazeArray, after: GazeArray, screen: Screen) -> Move:
+        """Compare two versions of the same samples."""
+        had, has = before["valid"], after["valid"]
+        places = [g[axis][had & has].astype(np.float64) for g in (before, after) for axis in ("x_px", "y_px")]
+        x0, y0, x1, y1 = places
+        far = np.hypot(x1 - x0, y1 - y0)
+        other = far > 0
+        gained, lost = int((has & ~had).sum()), int((had & ~has).sum())
+        if not other.any():
+            return cls(gained + lost, math.nan, math.nan, gained, lost)
+        deg = screen.angle_deg(x0[other], y0[other], x1[other], y1[other])
+        n = int(other.sum()) + gained + lost
+        return cls(n, float(far[other].mean()), float(deg.mean()), gained, lost)

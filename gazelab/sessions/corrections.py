@@ -108,6 +108,8 @@ def append_correction(session: Path, change: Change, reason: str, author: str = 
     stamp = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     draft = Correction(0, change, (author.strip() or _user())[:MAX_TEXT], reason.strip()[:MAX_TEXT], stamp)
     check(draft)
+    if isinstance(change, UndoEntry):
+        read_corrections(session).entry(change.reverts)
     path = session / FILE_NAME
     try:
         with _locked(path) as handle:

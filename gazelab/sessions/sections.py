@@ -83,7 +83,7 @@ class Section:
     def to_mapping(self) -> dict[str, Any]:
         """Give what an entry says of it; {} for the whole session."""
         values = {
-            "trials": self.trials and list(self.trials),
+            "trial_indices": self.trials and list(self.trials),
             "from_ns": self.from_ns,
             "until_ns": self.until_ns,
         }
@@ -98,9 +98,9 @@ def section_from_mapping(values: Any) -> Section:
     SessionError
         It is something else, or such a section cannot be.
     """
-    if not isinstance(values, Mapping) or not set(values) <= {"trials", "from_ns", "until_ns"}:
+    if not isinstance(values, Mapping) or not set(values) <= {"trial_indices", "from_ns", "until_ns"}:
         raise SessionError("the section is none.")
-    trials = values.get("trials")
+    trials = values.get("trial_indices")
     times = [values.get("from_ns"), values.get("until_ns")]
     if trials is not None and not (isinstance(trials, list | tuple) and len(trials) == 2):
         raise SessionError("the section's trials are no first and last one.")

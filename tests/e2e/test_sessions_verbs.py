@@ -112,3 +112,23 @@ def test_a_data_folder_that_is_a_file(tmp_path):
     file.write_text("")
     sentence = gazelab("sessions", "list", "--data", file).refusal()
     assert sentence == f"{file}: the data folder is a file. Give a folder to --data."
+
+
+def test_a_session_is_shifted_listed_and_put_back(root):
+    samples = (root / "sessions" / "first" / "gaze.bin").read_bytes()
+    words = ("--dx", "12", "--dy", "-30", "--reason", "the chair slid", "--author", "RA2", "--data", root)
+    told = gazelab("sessions", "shift", "first", *words).worked()
+    assert "shift by +12 px right, -30 px down, the whole session" in told
+    assert "as measured" in told
+    gazelab("sessions", "undo", "first", "1", "--reason", "it had not", "--data", root).worked()
+    rows = json.loads(gazelab("sessions", "corrections", "first", "--json", "--data", root).worked())
+    assert [(row["number"], row["in_force"]) for row in rows["corrections"]] == [(1, False), (2, True)]
+    assert rows["corrections"][0]["author"] == "RA2"
+    assert (root / "sessions" / "first" / "gaze.bin").read_bytes() == samples
+
+
+def test_an_audit_file_with_garbage_is_told_by_its_line(root):
+    (root / "sessions" / "first" / "corrections.jsonl").write_bytes(b"\x00garbage\n")
+    told = gazelab("sessions", "corrections", "first", "--data", root).refusal()
+    assert "line 1 of the corrections" in told
+    assert "line 1 of the corrections" in gazelab("sessions", "show", "first", "--data", root).worked()
