@@ -7,7 +7,9 @@ picture's right.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,21 +86,22 @@ def eye_features(
         `valid` is False, and every number NaN, where the face is missing, has no irises (468 points), has
         points at zero, or has its eyes outside the frame.
     """
-    row: np.void = empty_features(1)[0]
+    row: np.void = _LOST.copy()[0]
     row["frame_index"], row["time_ns"], row["n_faces"] = frame_index, time_ns, n_faces
-    if landmarks_px is None or not _usable(landmarks_px, rgb.shape[1], rgb.shape[0]):
+    if landmarks_px is None or landmarks_px.shape[0] != N_LANDMARKS or not np.isfinite(landmarks_px).all():
         return row
-    points = np.asarray(landmarks_px[:, :2], np.float64)
-    for eye in range(2):
-        centre, along, width = _eye_frame(points, eye)
-        row["patches"][eye] = eye_patch(rgb, centre, along, width)
-        row["iris"][eye] = _in_eye(points[IRIS_CENTRE[eye]], centre, along, width)
-        row["openness"][eye] = _openness(points, eye, along, width)
-        row["blink_score"][eye] = blendshapes.get(BLINK_SCORES[eye], np.nan)
-        row["eye_centre_px"][eye] = centre
-        row["eye_width_px"][eye] = width
-        row["iris_px"][eye] = _iris_diameter(points, eye)
-    row["look"] = [blendshapes.get(name, np.nan) for name in LOOK_SCORES]
+    eyes = [_Eye.of(landmarks_px[numbers].tolist()) for numbers in _NUMBERS]
+    if not _usable(eyes, rgb.shape[1], rgb.shape[0]):
+        return row
+    for k, eye in enumerate(eyes):
+        row["patches"][k] = eye_patch(rgb, eye.centre, eye.along, eye.width)
+    row["iris"] = [eye.iris_in_eye() for eye in eyes]
+    row["openness"] = [eye.openness() for eye in eyes]
+    row["blink_score"] = [blendshapes.get(name, math.nan) for name in BLINK_SCORES]
+    row["eye_centre_px"] = [eye.centre for eye in eyes]
+    row["eye_width_px"] = [eye.width for eye in eyes]
+    row["iris_px"] = [eye.iris_diameter() for eye in eyes]
+    row["look"] = [blendshapes.get(name, math.nan) for name in LOOK_SCORES]
     if landmarks_px.shape[1] == 3:
         row["yaw_deg"], row["pitch_deg"], row["roll_deg"] = head_turn(landmarks_px)
     if pose_matrix is not None:
@@ -129,15 +132,17 @@ def eyes_closed(features: NDArray[np.void] | np.void) -> NDArray[np.bool_]:
     return closed
 
 
-def eye_patch(rgb: NDArray[np.uint8], centre: Floats, along: Floats, width: float) -> NDArray[np.uint8]:
+def eye_patch(
+    rgb: NDArray[np.uint8], centre: Sequence[float], along: Sequence[float], width: float
+) -> NDArray[np.uint8]:
     """Cut a grey patch aligned by the eye's corners, blurred to the patch's own scale.
 
     Parameters
     ----------
     rgb : numpy.ndarray, shape (height, width, 3), uint8
-    centre : numpy.ndarray, shape (2,)
+    centre : (float, float)
         Midway between the corners, camera px.
-    along : numpy.ndarray, shape (2,)
+    along : (float, float)
         Unit vector from the corner on the picture's left to the one on its right.
     width : float
         Distance of the corners in px.
@@ -151,22 +156,21 @@ def eye_patch(rgb: NDArray[np.uint8], centre: Floats, along: Floats, width: floa
 
     step = PATCH_WIDTH * width / PATCH_COLS
     sigma = 0.5 * step
-    reach = int(np.ceil(0.5 * width * np.hypot(PATCH_WIDTH, PATCH_HEIGHT) + 3 * sigma)) + 2
-    left, top = (int(v) for v in np.floor(centre - reach))
+    reach = math.ceil(0.5 * width * math.hypot(PATCH_WIDTH, PATCH_HEIGHT) + 3 * sigma) + 2
+    left, top = math.floor(centre[0] - reach), math.floor(centre[1] - reach)
     crop = rgb[max(top, 0) : max(top + 2 * reach, 0), max(left, 0) : max(left + 2 * reach, 0)]
     grey = cv2.cvtColor(crop, cv2.COLOR_RGB2GRAY)
     if step > 1:
         grey = cv2.GaussianBlur(grey, (0, 0), sigma, borderType=cv2.BORDER_REPLICATE)
-    down = np.array([-along[1], along[0]])
-    # Pixel i of OpenCV has its centre at i; our coordinates put it at i + 0.5.
-    origin = centre - (max(left, 0), max(top, 0)) - 0.5
-    first = origin - along * step * (PATCH_COLS - 1) / 2 - down * step * (PATCH_ROWS - 1) / 2
-    warp = np.array(
-        [[along[0] * step, down[0] * step, first[0]], [along[1] * step, down[1] * step, first[1]]]
-    )
+    # From a patch pixel to one of the crop: steps along and across the eye. Pixel i of OpenCV has its centre
+    # at i; our coordinates put it at i + 0.5.
+    right, down = (along[0] * step, along[1] * step), (-along[1] * step, along[0] * step)
+    half_cols, half_rows = (PATCH_COLS - 1) / 2, (PATCH_ROWS - 1) / 2
+    x = centre[0] - max(left, 0) - 0.5 - right[0] * half_cols - down[0] * half_rows
+    y = centre[1] - max(top, 0) - 0.5 - right[1] * half_cols - down[1] * half_rows
     patch: NDArray[np.uint8] = cv2.warpAffine(
         grey,
-        warp,
+        np.array([[right[0], down[0], x], [right[1], down[1], y]]),
         (PATCH_COLS, PATCH_ROWS),
         flags=cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP,
         borderMode=cv2.BORDER_REPLICATE,
@@ -174,38 +178,60 @@ def eye_patch(rgb: NDArray[np.uint8], centre: Floats, along: Floats, width: floa
     return patch
 
 
-def _usable(landmarks_px: NDArray[np.floating], width_px: int, height_px: int) -> bool:
-    if landmarks_px.shape[0] != N_LANDMARKS or not np.isfinite(landmarks_px).all():
+@dataclass(frozen=True, slots=True)
+class _Eye:
+    """An eye's points in camera px, and its frame: origin midway between the corners, x along them.
+
+    Plain floats: at this size numpy's calls cost more than the sums, above all when the landmarker has just
+    emptied the processor's caches.
+    """
+
+    points: list[list[float]]
+    centre: tuple[float, float]
+    along: tuple[float, float]
+    width: float
+
+    @classmethod
+    def of(cls, points: list[list[float]]) -> _Eye:
+        """Take the points in the order of `_NUMBERS`."""
+        (ax, ay), (bx, by) = points[0][:2], points[1][:2]
+        width = math.hypot(bx - ax, by - ay)
+        unit = width or 1.0
+        return cls(points, ((ax + bx) / 2, (ay + by) / 2), ((bx - ax) / unit, (by - ay) / unit), width)
+
+    def iris_in_eye(self) -> tuple[float, float]:
+        """Iris centre in the eye's frame, unit: eye width."""
+        x = (self.points[2][0] - self.centre[0]) / self.width
+        y = (self.points[2][1] - self.centre[1]) / self.width
+        return x * self.along[0] + y * self.along[1], -x * self.along[1] + y * self.along[0]
+
+    def openness(self) -> float:
+        """Mean of the lid distances across the eye's axis, over eye width; 0 where the lids cross."""
+        lids = self.points[7:]
+        gaps = [
+            -(low[0] - up[0]) * self.along[1] + (low[1] - up[1]) * self.along[0]
+            for up, low in zip(lids[::2], lids[1::2], strict=True)
+        ]
+        return max(sum(gaps) / len(gaps) / self.width, 0.0)
+
+    def iris_diameter(self) -> float:
+        """Longer of the two diameters: a turned eye only shortens them."""
+        a, b, c, d = (point[:2] for point in self.points[3:7])
+        return max(math.dist(a, c), math.dist(b, d))
+
+
+_NUMBERS = [
+    [*corners, centre, *rim, *(number for pair in lids for number in pair)]
+    for corners, centre, rim, lids in zip(EYE_CORNERS, IRIS_CENTRE, IRIS_RIM, LID_PAIRS, strict=True)
+]
+"""Of each eye: two corners, iris centre, four points of its rim, lid points in pairs."""
+
+_LOST = empty_features(1)
+
+
+def _usable(eyes: list[_Eye], width_px: int, height_px: int) -> bool:
+    if all(eye.points[2][:2] == [0.0, 0.0] for eye in eyes):
         return False
-    points = landmarks_px[:, :2]
-    if (points[list(IRIS_CENTRE)] == 0).all() or not points.any():
-        return False
-    centres = np.array([points[list(corners)].mean(0) for corners in EYE_CORNERS])
-    widths = np.array([np.linalg.norm(points[b] - points[a]) for a, b in EYE_CORNERS])
-    inside = (centres >= 0).all() and (centres < (width_px, height_px)).all()
-    return bool(inside and (widths > 1).all())
-
-
-def _eye_frame(points: Floats, eye: int) -> tuple[Floats, Floats, float]:
-    """Origin (px), unit vector along the corners, and width (px) of an eye."""
-    a, b = points[EYE_CORNERS[eye][0]], points[EYE_CORNERS[eye][1]]
-    width = float(np.linalg.norm(b - a))
-    return (a + b) / 2, (b - a) / width, width
-
-
-def _in_eye(point: Floats, centre: Floats, along: Floats, width: float) -> Floats:
-    offset = (point - centre) / width
-    return np.array([offset @ along, offset @ (-along[1], along[0])])
-
-
-def _openness(points: Floats, eye: int, along: Floats, width: float) -> float:
-    """Mean of three lid distances across the eye's axis, over eye width; 0 where the lids cross."""
-    across = np.array([-along[1], along[0]])
-    gaps = [(points[low] - points[up]) @ across for up, low in LID_PAIRS[eye]]
-    return max(float(np.mean(gaps)) / width, 0.0)
-
-
-def _iris_diameter(points: Floats, eye: int) -> float:
-    """Longer of the two diameters: a turned eye only shortens them."""
-    a, b, c, d = points[list(IRIS_RIM[eye])]
-    return float(max(np.linalg.norm(a - c), np.linalg.norm(b - d)))
+    return all(
+        eye.width > 1 and 0 <= eye.centre[0] < width_px and 0 <= eye.centre[1] < height_px for eye in eyes
+    )

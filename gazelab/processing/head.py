@@ -7,6 +7,8 @@ that; the rest is in the landmarks themselves.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -33,6 +35,7 @@ made symmetric; another person's shape gives a constant offset of some degrees, 
 _NUMBERS = list(RIGID_POINTS)
 _SHAPE = np.array(list(RIGID_POINTS.values()))
 _SHAPE = _SHAPE - _SHAPE.mean(0)
+_UPWARD = np.array([[1.0], [-1.0], [-1.0]])
 
 
 def head_turn(landmarks_px: NDArray[np.floating]) -> tuple[float, float, float]:
@@ -49,19 +52,26 @@ def head_turn(landmarks_px: NDArray[np.floating]) -> tuple[float, float, float]:
         + to the subject's left, + up, + clockwise as the camera sees it; as seen from the camera, so a head
         that moves aside without turning appears to turn a little.
     """
-    seen = np.asarray(landmarks_px, np.float64)[_NUMBERS] * (1.0, -1.0, -1.0)
-    seen = seen - seen.mean(0)
-    u, _, vt = np.linalg.svd(seen.T @ _SHAPE)
-    keep_handedness = np.diag([1.0, 1.0, np.sign(np.linalg.det(u @ vt))])
-    return angles_deg(u @ keep_handedness @ vt)
+    seen = landmarks_px[_NUMBERS].astype(np.float64)
+    # The shape's own mean is zero, so that of the points seen needs no taking off.
+    u, _, vt = np.linalg.svd(seen.T @ _SHAPE * _UPWARD)
+    rotation = u @ vt
+    if _determinant(rotation.tolist()) < 0:
+        u[:, 2] *= -1.0
+        rotation = u @ vt
+    return angles_deg(rotation)
 
 
 def angles_deg(rotation: Floats) -> tuple[float, float, float]:
     """Split a rotation (x picture right, y up, z to the viewer) into yaw, pitch and roll, in that order."""
-    yaw = np.degrees(np.arctan2(rotation[0, 2], rotation[2, 2]))
-    pitch = np.degrees(np.arcsin(np.clip(rotation[1, 2], -1, 1)))
-    roll = -np.degrees(np.arctan2(rotation[1, 0], rotation[1, 1]))
-    return float(yaw), float(pitch), float(roll)
+    (_, _, right), (up_x, up_y, up_z), (_, _, back) = rotation.tolist()
+    yaw, pitch = math.atan2(right, back), math.asin(min(max(up_z, -1.0), 1.0))
+    return math.degrees(yaw), math.degrees(pitch), -math.degrees(math.atan2(up_x, up_y))
+
+
+def _determinant(m: list[list[float]]) -> float:
+    (a, b, c), (d, e, f), (g, h, i) = m
+    return a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g)
 
 
 def head_place_mm(pose_matrix: NDArray[np.floating]) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -20,7 +21,7 @@ FORGET_NS = 2_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class _Box:
-    centre: NDArray[np.float64]
+    centre: tuple[float, float]
     width: float
 
 
@@ -52,24 +53,23 @@ class FaceChoice:
             return None
         expired = time_ns - self._seen_ns > FORGET_NS
         if self._last is None or (expired and not self._anchored):
-            chosen: int | None = int(np.argmax([b.width for b in boxes]))
+            chosen: int | None = max(range(len(boxes)), key=lambda i: boxes[i].width)
         else:
-            chosen = _nearest(boxes, self._last, np.inf if expired else REACH)
+            chosen = _nearest(boxes, self._last, math.inf if expired else REACH)
         if chosen is not None:
             self._last, self._seen_ns = boxes[chosen], time_ns
         return chosen
 
 
 def _nearest(boxes: list[_Box], last: _Box, reach: float) -> int | None:
-    far = np.array([np.linalg.norm(b.centre - last.centre) / max(last.width, 1.0) for b in boxes])
-    first = int(np.argmin(far))
-    others = np.delete(far, first)
-    if far[first] > reach or (len(others) and far[first] > AMBIGUOUS * others.min()):
+    far = [math.dist(b.centre, last.centre) / max(last.width, 1.0) for b in boxes]
+    first, *others = sorted(range(len(boxes)), key=far.__getitem__)
+    if far[first] > reach or (others and far[first] > AMBIGUOUS * far[others[0]]):
         return None
     return first
 
 
 def _box(landmarks_px: NDArray[np.floating]) -> _Box:
-    points = np.asarray(landmarks_px[:, :2], np.float64)
-    low, high = points.min(0), points.max(0)
-    return _Box((low + high) / 2, float(high[0] - low[0]))
+    left, top = landmarks_px.min(0).tolist()[:2]
+    right, bottom = landmarks_px.max(0).tolist()[:2]
+    return _Box(((left + right) / 2, (top + bottom) / 2), right - left)

@@ -35,7 +35,7 @@ class FrameWatch:
 
     def __init__(self, frozen_ns: int = FROZEN_NS, silent_ns: int = SILENT_NS) -> None:
         self._frozen_ns, self._silent_ns = frozen_ns, silent_ns
-        self._thin: NDArray[np.int16] | None = None
+        self._thin: NDArray[np.uint8] | None = None
         self._fresh_ns: int | None = None
         self._frozen = self._silent = self._black = False
         self.repeated = False
@@ -62,18 +62,21 @@ class FrameWatch:
 
     def see(self, frame: Frame) -> SourceState:
         """Take the next frame; its own time counts."""
-        thin = frame.rgb[::_THIN, ::_THIN, 1].astype(np.int16)
+        from gazelab.core.opencv import cv2
+
+        thin = np.ascontiguousarray(frame.rgb[::_THIN, ::_THIN, 1])
         before, self._thin = self._thin, thin
         self.repeated = (
             before is not None
             and before.shape == thin.shape
-            and float(np.abs(thin - before).mean()) < SAME_GREY
+            and cv2.norm(thin, before, cv2.NORM_L1) < SAME_GREY * thin.size
         )
         if not self.repeated or self._fresh_ns is None:
             self._fresh_ns = frame.time_ns
         self._silent = False
         self._frozen = self.repeated and frame.time_ns - self._fresh_ns >= self._frozen_ns
-        self._black = bool(thin.mean() < BLACK_GREY and thin.std() < BLACK_SPREAD)
+        mean, spread = cv2.meanStdDev(thin)
+        self._black = bool(mean[0, 0] < BLACK_GREY and spread[0, 0] < BLACK_SPREAD)
         return self.state
 
     def miss(self, now_ns: int) -> SourceState:
