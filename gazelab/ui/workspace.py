@@ -6,41 +6,34 @@ The one place where the window meets sources, sessions and models. Pages ask it 
 from __future__ import annotations
 
 import logging
-import math
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from PyQt6.QtCore import QObject, pyqtSignal
-from PyQt6.QtGui import QGuiApplication, QScreen
-
-from gazelab.calibration.gate import CalibrationGate
-from gazelab.calibration.profile import Profile, check_fits, list_profiles, load_profile, save_profile
+from gazelab.calibration.profile import Profile
 from gazelab.calibration.result import CalibrationResult
 from gazelab.config import Settings
 from gazelab.core.errors import CalibrationError, ConfigError, GazelabError, SessionError
 from gazelab.core.gaze import SourceState
-from gazelab.core.geometry import Screen
-from gazelab.core.participant import check_participant
-from gazelab.pipeline.calibrate import binding_of, profile_facts
 from gazelab.pipeline.live import Acquisition
 from gazelab.pipeline.record import header_for
 from gazelab.sessions.names import new_session_id
 from gazelab.sessions.writer import SessionWriter
 from gazelab.sources.base import Clock, GazeSource
 from gazelab.sources.camera_gaze import CameraGaze
-from gazelab.ui import monitors
+from gazelab.ui.calibration_in_force import CalibrationInForce
 from gazelab.ui.feature_queue import FeatureQueue
 from gazelab.ui.model_host import ModelHost
 from gazelab.ui.result_png import save_picture
+from gazelab.ui.seat import Seat
 from gazelab.ui.synthetic_driver import SyntheticDriver
 from gazelab.ui.workers import Job, Worker
 
 log = logging.getLogger(__name__)
 
 
-class Workspace(QObject):
+class Workspace(Seat):
     """State of one run of the app.
 
     Parameters
@@ -51,23 +44,13 @@ class Workspace(QObject):
     clock : callable
         Session time, ns.
 
-    Signals
-    -------
-    changed
-        Participant, screen, source or calibration changed.
-    told : str, str
-        A sentence for the user and its role: "muted", "good", "warn" or "bad".
+    Its signals are those of `Seat`.
     """
-
-    changed = pyqtSignal()
-    told = pyqtSignal(str, str)
 
     def __init__(
         self, root: Path, settings: Settings | None = None, clock: Clock = time.perf_counter_ns
     ) -> None:
-        super().__init__()
-        self.root = root
-        self.settings = settings or Settings()
+        super().__init__(root, settings or Settings())
         self.driver = SyntheticDriver()
         self.clock = clock
         self.io = Worker("io")
@@ -76,100 +59,7 @@ class Workspace(QObject):
         self.source: GazeSource | None = None
         self.writer: SessionWriter | None = None
         self.queue = FeatureQueue()
-        self._gate = CalibrationGate()
-        self._profile_path: Path | None = None
-        self._participant = ""
-        wanted = self.settings.screen
-        self._distance_mm = wanted.distance_mm
-        self._sizes = monitors.load_sizes(root)
-        self._monitor: QScreen | None = monitors.find_monitor(wanted.name) or QGuiApplication.primaryScreen()
-        if self._monitor is not None and math.isfinite(wanted.width_mm) and math.isfinite(wanted.height_mm):
-            seen = monitors.screen_of(self._monitor)
-            self._sizes[seen.name] = replace(
-                seen, width_mm=wanted.width_mm, height_mm=wanted.height_mm, size_source="user"
-            )
-
-    # Participant and screen
-
-    @property
-    def participant(self) -> str:
-        """The participant's code; "" until there is one."""
-        return self._participant
-
-    def set_participant(self, code: str) -> None:
-        """Set the participant; another one's calibration is no longer in force.
-
-        Raises
-        ------
-        GazelabError
-            Not a code of letters and digits: there is no participant then; or a recording is running.
-        """
-        if code != self._participant:
-            self.check_idle()
-        self._participant = ""  # a code that cannot be leaves none: nobody is recorded as the one before
-        try:
-            self._participant = check_participant(code) if code else ""
-        finally:
-            self._drop_misfit()
-
-    @property
-    def monitor(self) -> QScreen | None:
-        """The monitor that the participant looks at."""
-        return self._monitor
-
-    def set_monitor(self, monitor: QScreen | None) -> None:
-        """Choose the monitor.
-
-        Raises
-        ------
-        SessionError
-            A recording is running.
-        """
-        self.check_idle()
-        self._monitor = monitor
-        self._screen_changed()
-
-    def lose_monitor(self) -> None:
-        """Fall back to the primary monitor: the chosen one was unplugged."""
-        self._monitor = QGuiApplication.primaryScreen()
-        self._screen_changed()
-
-    @property
-    def screen(self) -> Screen | None:
-        """That monitor in physical px and, where known, mm."""
-        if self._monitor is None:
-            return None
-        return monitors.screen_of(self._monitor, self._sizes, self._distance_mm)
-
-    def set_size(self, screen: Screen) -> None:
-        """Keep a monitor's measured size for this run and the next.
-
-        Raises
-        ------
-        ConfigError
-            Such a screen cannot be.
-        """
-        screen.check_plausible()
-        self._sizes[screen.name] = replace(screen, distance_mm=math.nan)
-        try:
-            monitors.save_size(self.root, screen)
-        except OSError as fault:
-            self.told.emit(self.tr("The screen's size could not be kept: {why}").format(why=fault), "warn")
-        self._screen_changed()
-
-    def set_distance(self, distance_mm: float) -> None:
-        """Set the distance from eyes to screen.
-
-        Raises
-        ------
-        ConfigError
-            Out of range.
-        """
-        screen = self.screen
-        if screen is not None:
-            replace(screen, distance_mm=distance_mm).check_plausible()
-        self._distance_mm = distance_mm
-        self._screen_changed()
+        self._in_force = CalibrationInForce(root)
 
     # Source
 
@@ -239,11 +129,7 @@ class Workspace(QObject):
         CalibrationError
             It is not valid, or cannot be saved.
         """
-        screen, source = self.screen, self.source
-        if screen is None or source is None:
-            raise CalibrationError("there is no source or no monitor.", todo="Choose both on Setup.")
-        profile = Profile.of(result, self._participant, screen, binding_of(source))
-        path = save_profile(self.root, profile)
+        profile, path = self._in_force.save(result, self._participant, self.screen, self.source)
         try:
             save_picture(path, profile)
         except CalibrationError as fault:  # the profile is whole without it
@@ -258,34 +144,26 @@ class Workspace(QObject):
         CalibrationError
             It is broken, or of another participant, screen, source or version.
         """
-        screen, source = self.screen, self.source
-        if screen is None or source is None:
-            raise CalibrationError("there is no source or no monitor.", todo="Choose both on Setup.")
-        profile = load_profile(path)
-        check_fits(profile, self._participant, screen, binding_of(source))
-        self._put(profile, path)
+        self._put(self._in_force.load(path, self._participant, self.screen, self.source), path)
 
     def saved_calibrations(self) -> list[Path]:
         """Give this participant's saved calibrations, newest first."""
-        return list_profiles(self.root, self._participant) if self._participant else []
+        return self._in_force.saved(self._participant)
 
     def override(self, note: str) -> None:
         """Allow a recording without a calibration; the note is written into it. "" takes it back."""
-        if note:
-            self._gate.override(note)
-        else:
-            self._gate.drop()
+        self._in_force.override(note)
         self.changed.emit()
 
     @property
     def overridden(self) -> bool:
         """Whether a recording without a calibration has been allowed, for this participant and screen."""
-        return self.profile is None and bool(self._gate.header()["note"])
+        return self._in_force.overridden
 
     @property
     def profile(self) -> Profile | None:
         """The calibration in force."""
-        return self._gate.profile
+        return self._in_force.profile
 
     def may_record(self) -> str:
         """Say why a recording may not begin; "" if it may."""
@@ -298,7 +176,7 @@ class Workspace(QObject):
             return self.tr("There is no monitor.")
         if self.needs_calibration:
             try:
-                self._gate.check(self._participant, screen, binding_of(self.source))
+                self._in_force.check(self._participant, screen, self.source)
             except CalibrationError as fault:
                 return str(fault)
         return ""
@@ -316,8 +194,8 @@ class Workspace(QObject):
         if self.writer is not None:
             raise SessionError("a recording is running.", todo="Stop it first.")
 
-    def start_session(self, label: str, *, for_dataset: bool) -> SessionWriter:
-        """Create a session and let the source write into it.
+    def start_session(self, label: str, *, for_dataset: bool, **more: Any) -> SessionWriter:
+        """Create a session and let the source write into it; `more` goes into its header.
 
         Raises
         ------
@@ -328,17 +206,9 @@ class Workspace(QObject):
         source, acquisition, screen = self.source, self.acquisition, self.screen
         if why or source is None or acquisition is None or screen is None:
             raise CalibrationError(why)
-        profile, path, said = self._gate.profile, self._profile_path, self._gate.header()
-        calibrated = bool(said["calibrated"])
-        header = header_for(
-            source,
-            screen,
-            self._participant,
-            calibrated=calibrated,
-            for_dataset=for_dataset and (calibrated or not self.needs_calibration),
-            profile=profile_facts(profile, path.name) if profile is not None and path is not None else {},
-            note=str(said["note"]),
-        )
+        said, path = self._in_force.header(), self._in_force.path
+        said["for_dataset"] = for_dataset and (said["calibrated"] or not self.needs_calibration)
+        header = header_for(source, screen, self._participant, **said, **more)
         writer = SessionWriter.create(self.root, new_session_id(label), header, clock=self.clock)
         if path is not None:
             writer.calibration(path)
@@ -353,6 +223,7 @@ class Workspace(QObject):
             return None
         if self.acquisition is not None:
             self.acquisition.remove_sink(writer)
+            self.acquisition.drop_corrections()
         try:
             writer.close()
         except GazelabError as fault:
@@ -381,23 +252,17 @@ class Workspace(QObject):
 
     def _drop_misfit(self) -> None:
         """Take a calibration out of force when it belongs to another person, screen or source."""
-        profile, screen, source = self._gate.profile, self.screen, self.source
-        if profile is None:
-            self._gate.drop()
-        elif screen is not None and source is not None:
-            try:
-                check_fits(profile, self._participant, screen, binding_of(source))
-            except CalibrationError as fault:
-                self._put(None, None)
-                self.told.emit(self.tr("No calibration is in force: {why}").format(why=fault), "warn")
+        why = self._in_force.drop_misfit(self._participant, self.screen, self.source)
+        if why:
+            self._put(None, None)
+            self.told.emit(self.tr("No calibration is in force: {why}").format(why=why), "warn")
         self.changed.emit()
 
     def _put(self, profile: Profile | None, path: Path | None) -> None:
-        self._profile_path = path
-        if profile is None:
-            self._gate.drop()
-        else:
-            self._gate.put(profile)
+        self._in_force.put(profile, path)
         if isinstance(self.source, CameraGaze):
             self.source.use(profile)
+        if self.acquisition is not None:
+            # Measured with the calibration before: it says nothing of this one.
+            self.acquisition.drop_corrections()
         self.changed.emit()
