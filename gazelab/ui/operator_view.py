@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from PyQt6.QtWidgets import QCheckBox, QHBoxLayout, QVBoxLayout, QWidget
+from PyQt6.QtCore import QCoreApplication
+from PyQt6.QtWidgets import QCheckBox, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from gazelab.core.errors import GazelabError
 from gazelab.core.gaze import SourceState
 from gazelab.pipeline.study import RecordingStudy, StudyState
+from gazelab.sources.camera_gaze import CameraGaze
 from gazelab.ui.asking import Asking
 from gazelab.ui.model_choice import ModelChoice
 from gazelab.ui.monitors import monitors
 from gazelab.ui.pair_view import PairView
 from gazelab.ui.parts import label, set_role
 from gazelab.ui.workspace import Workspace
+
+NOTICE_PX = 32
 
 
 class OperatorView(QWidget):
@@ -31,6 +35,14 @@ class OperatorView(QWidget):
         )
         self.model_choice = ModelChoice(workspace.settings.model.name)
         self._status = label("", "muted")
+        self.head_notice = label("", "notice", wrap=True)
+        # Its room is kept while it is hidden: a chart that moves would move away from the gaze on it.
+        kept = self.head_notice.sizePolicy()
+        kept.setRetainSizeWhenHidden(True)
+        kept.setVerticalPolicy(QSizePolicy.Policy.Maximum)
+        self.head_notice.setSizePolicy(kept)
+        self.head_notice.setMinimumHeight(NOTICE_PX)
+        self.head_notice.hide()
         self.pair = PairView(self.tr("Participant: live gaze"))
         self.pair.person.set_message(self.tr("The chart appears here while the participant reads."))
         self.asking = Asking(workspace, self.pair, lambda _fault: None)
@@ -42,6 +54,7 @@ class OperatorView(QWidget):
         outer.setContentsMargins(0, 0, 0, 0)
         outer.addWidget(self._status)
         outer.addLayout(line)
+        outer.addWidget(self.head_notice)
         outer.addWidget(self.pair, 1)
         self._allow(len(monitors()) > 1)
 
@@ -74,7 +87,8 @@ class OperatorView(QWidget):
         self.asking.stop()
 
     def refresh(self) -> None:
-        """Draw the newest gaze and tell how the source is doing."""
+        """Draw the newest gaze; tell how the source is doing and where the head should go."""
+        self._tell_of_head()
         acquisition = self._work.acquisition
         if acquisition is None:
             self._status.setText(self.tr("No source is running."))
@@ -91,6 +105,17 @@ class OperatorView(QWidget):
             text = str(acquisition.error)
         self._status.setText(text)
         set_role(self._status, "good" if good else "bad")
+
+    def _tell_of_head(self) -> None:
+        """Say while the head is where the calibration knows nothing; nothing of it on the stimulus screen."""
+        source = self._work.source
+        hint = source.head_hint if isinstance(source, CameraGaze) else ""
+        if hint:
+            text = self.tr(
+                "Head outside the calibrated box; its samples are flagged. Ask the participant: “{hint}”"
+            )
+            self.head_notice.setText(text.format(hint=QCoreApplication.translate("HeadBox", hint)))
+        self.head_notice.setVisible(bool(hint))
 
     def _allow(self, second_screen: bool) -> None:
         self._with_model.setEnabled(second_screen)

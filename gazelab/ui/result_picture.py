@@ -21,7 +21,7 @@ from gazelab.ui.colours import GAZE_RGB, NEUTRAL_RGB
 from gazelab.ui.target_art import px_per_deg
 
 NONE = -1
-LEGEND_PX = 58.0
+LEGEND_PX = 56.0
 LIMITS_DEG = (1.0, 2.0, 3.0, 4.0)
 """Bounds of the classes; from the last on a calibration is a concern (`Limits.max_accuracy_deg`)."""
 CLASS_RGB = ((240, 236, 244), (214, 200, 222), (194, 170, 206), (166, 130, 182), (112, 70, 130))
@@ -85,6 +85,7 @@ def draw_result(
     has_errors = shown.validation is not None
     if has_errors:
         _draw_regions(painter, layout, shown)
+        _draw_numbers(painter, layout, shown)
     else:
         painter.fillRect(_whole(layout), QColor(*NEUTRAL_RGB))
     for target in shown.targets:
@@ -98,7 +99,6 @@ def draw_result(
             above = not has_data or end.y() >= start.y()
             _draw_validation_target(painter, start, seen.index, has_data=has_data, name_above=above)
     if has_errors:
-        _draw_numbers(painter, layout, shown)
         _draw_legend(painter, layout.legend, shown.screen, words)
 
 
@@ -131,18 +131,34 @@ def _draw_regions(painter: QPainter, layout: Layout, shown: Overview) -> None:
 
 
 def _draw_numbers(painter: QPainter, layout: Layout, shown: Overview) -> None:
-    """Write each region's number on a ground of its own, clear of the target in the middle."""
-    made, tr = shown.error_map(), QCoreApplication.translate
+    """Write each region's number on a ground of its own, where it covers no target."""
+    made = shown.error_map()
+    marks = [layout.place(x, y) for x, y in _marks(shown)]
     for row, col, n in _cells(made.n):
         cell = _cell(layout, made.n.shape, row, col)
-        px, deg = made.error_px[row, col], made.error_deg[row, col]
-        if not n:
-            text = tr("ResultPicture", "no data")
-        elif math.isfinite(deg):
-            text = tr("ResultPicture", "{deg:.1f}°  {px:.0f} px").format(deg=deg, px=px)
-        else:
-            text = tr("ResultPicture", "{px:.0f} px").format(px=px)
-        _draw_tag(painter, QPointF(cell.center().x(), cell.top() + 0.26 * cell.height()), text)
+        texts = _number(n, float(made.error_deg[row, col]), float(made.error_px[row, col]))
+        _draw_tag(painter, cell, texts, marks)
+
+
+def _number(n: int, deg: float, px: float) -> tuple[str, str]:
+    """Write an error at length and in short."""
+    tr = QCoreApplication.translate
+    if not n:
+        return (tr("ResultPicture", "no data"),) * 2
+    px_alone = tr("ResultPicture", "{px:.0f} px").format(px=px)
+    if not math.isfinite(deg):
+        return (px_alone,) * 2
+    return tr("ResultPicture", "{deg:.1f}°  {px:.0f} px").format(deg=deg, px=px), f"{deg:.1f}°"
+
+
+def _marks(shown: Overview) -> Iterator[tuple[float, float]]:
+    """Give all that is drawn over the regions, as places of the screen."""
+    for target in shown.targets:
+        yield target.x_px, target.y_px
+    for seen in () if shown.validation is None else shown.validation.targets:
+        yield seen.x_px, seen.y_px
+        if math.isfinite(seen.gaze_x_px) and math.isfinite(seen.gaze_y_px):
+            yield seen.gaze_x_px, seen.gaze_y_px
 
 
 def _cells(n: NDArray[np.int64]) -> Iterator[tuple[int, int, int]]:
@@ -150,15 +166,25 @@ def _cells(n: NDArray[np.int64]) -> Iterator[tuple[int, int, int]]:
         yield row, col, int(value)
 
 
-def _draw_tag(painter: QPainter, middle: QPointF, text: str) -> None:
+def _draw_tag(painter: QPainter, cell: QRectF, texts: tuple[str, str], marks: list[QPointF]) -> None:
+    """Draw the longer text that fits, at that height of the cell which is farthest from any mark."""
     set_size(painter, TEXT_PX, bold=True)
-    box = QRectF(painter.fontMetrics().boundingRect(text)).adjusted(-6, -2, 6, 2)
-    box.moveCenter(middle)
+    metrics = painter.fontMetrics()
+    text = texts[0] if metrics.horizontalAdvance(texts[0]) + 16 < cell.width() else texts[1]
+    box = QRectF(metrics.boundingRect(text)).adjusted(-6, -2, 6, 2)
+    heights = (0.28, 0.5, 0.72, 0.15, 0.85)
+    spots = [QPointF(cell.center().x(), cell.top() + share * cell.height()) for share in heights]
+    box.moveCenter(max(spots, key=lambda spot: min((_apart(spot, m) for m in marks), default=0.0)))
     painter.setPen(Qt.PenStyle.NoPen)
     painter.setBrush(QColor(255, 255, 255, 225))
     painter.drawRoundedRect(box, 5, 5)
     painter.setPen(INK)
     painter.drawText(box, Qt.AlignmentFlag.AlignCenter, text)
+
+
+def _apart(one: QPointF, other: QPointF) -> float:
+    """Tell how far two places are apart; a tag is wide and low, so a step aside counts less."""
+    return math.hypot((one.x() - other.x()) / 2.5, one.y() - other.y())
 
 
 def _draw_target(painter: QPainter, layout: Layout, target: ShownTarget, chosen: int) -> None:
@@ -232,8 +258,8 @@ def _draw_legend(painter: QPainter, box: QRectF, screen: Screen, words: QColor) 
         painter.drawText(part, Qt.AlignmentFlag.AlignCenter, name)
     signs = tr(
         "ResultPicture",
-        "V1 →: validation target, and where the gaze was estimated.  ○: calibration target; the dashed circle"
-        " is as wide as its error when left out.  ✕: to be redone.",
+        "V1 →  validation target and estimate    ○  calibration target; dashed: its error when left out"
+        "    ✕  to be redone",
     )
     painter.setPen(words)
     flags = Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop | Qt.TextFlag.TextWordWrap

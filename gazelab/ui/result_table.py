@@ -11,7 +11,7 @@ from PyQt6.QtWidgets import QAbstractItemView, QHeaderView, QTableWidget, QTable
 from gazelab.calibration.validation import TargetValidation, Validation
 
 NO_DATA = "–"
-ROW_PX = 22
+ROW_PX = 20
 
 
 def table_head() -> list[str]:

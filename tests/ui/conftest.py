@@ -212,7 +212,7 @@ class StillCamera(CameraGaze):
         self.info = SourceInfo("webcam", "test camera", has_features=True)
         self.state_now = SourceState.OK
         self.landmarks_px = np.full((478, 3), 200, np.float32)
-        self.mapping = None
+        self.mapping, self.head_hint = None, ""
         self._given = False
 
     @property
