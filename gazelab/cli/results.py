@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gazelab.attention.maps import Method, Sinks
-from gazelab.cli.options import DataOption, JsonOption, ModelOption, data_root, model_name
+from gazelab.cli.options import DataOption, JsonOption, ModelOption, data_root, model_name, settings_of
 from gazelab.cli.sessions import SessionArgument, session_folder
 from gazelab.pipeline.corrected import Layers
 
 if TYPE_CHECKING:
-    from gazelab.pipeline.compare import MapChoice
+    from gazelab.pipeline.compare import MapChoice, SkippedTrial, TrialComparison
 
 MethodOption = Annotated[
     Method, typer.Option("--method", help="How layers, heads and tokens are put together.")
@@ -59,11 +59,15 @@ def replay(
     from gazelab.pipeline.compare import compare_sessions
     from gazelab.pipeline.replay import Replay
     from gazelab.pipeline.report import write_report
+    from gazelab.pipeline.session_quality import assess
 
     replayed = Replay.open(folder, gaze)
     opened = open_model(model_name(model, data))
-    results = [result for _, result in compare_sessions([folder], opened, progress=_say, layers=gaze)]
-    typer.echo(f"Report: {write_report(html, replayed, results, f'Session {folder.name}').resolve()}")
+    limits = settings_of(data).quality.limits
+    compared = compare_sessions([folder], opened, None, _say, gaze, limits)
+    results = [result for _, result in compared]
+    title, quality = f"Session {folder.name}", assess(replayed, limits)
+    typer.echo(f"Report: {write_report(html, replayed, results, title, quality).resolve()}")
 
 
 def compare(
@@ -75,43 +79,66 @@ def compare(
     heads: HeadsOption = "",
     sinks: SinksOption = "keep",
     gaze: GazeOption = "all",
+    all_trials: Annotated[
+        bool, typer.Option("--all-trials", help="Count trials in the means even if their gaze is too poor.")
+    ] = False,
+    means: Annotated[
+        bool, typer.Option("--means", help="With --json: one more line at the end, with the means.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Score a model's attention against fixations.
 
-    Every score stands beside the uniform map, the centre prior and a chance interval.
+    Every score stands beside the uniform map, the centre prior and a chance interval. Trials whose gaze is
+    too poor are scored, left out of the means, and told with the reason (see gazelab quality).
 
     Example: gazelab compare reading1 reading2 --model ./SmolVLM-256M --layers 10,11
     """
     from gazelab.attention.base import open_model
     from gazelab.core.errors import SessionError
     from gazelab.pipeline.compare import SkippedTrial, compare_sessions
-    from gazelab.pipeline.report import score_table, table_text
+    from gazelab.pipeline.means import mean_scores
+    from gazelab.pipeline.report import means_table, table_text
 
     choice = map_choice(method, layers, heads, sinks)
     folders = [session_folder(s, data) for s in sessions]
     opened = open_model(model_name(model, data))
-    n_compared = 0
-    for path, result in compare_sessions(folders, opened, choice, _say, gaze):
-        n_compared += not isinstance(result, SkippedTrial)
+    limits = settings_of(data).quality.limits
+    found: list[tuple[str, TrialComparison | SkippedTrial]] = []
+    for path, result in compare_sessions(folders, opened, choice, _say, gaze, limits, all_trials):
+        found.append((path.name, result))
         if as_json:
             row = {"session": path.name, **result.to_json()}
             typer.echo(json.dumps(row, allow_nan=False))
-        elif isinstance(result, SkippedTrial):
-            typer.echo(f"{path.name} {result.trial.chart_id}: skipped, {result.reason}", err=True)
         else:
-            ending = " (skipped)" if result.trial.skipped else "" if result.trial.complete else " (cut off)"
-            typer.echo(f"\n{path.name}  {result.trial.chart_id}  {result.trial.question}{ending}")
-            typer.echo(
-                f"gold {result.trial.answer}; person {result.trial.given}; model {result.trace.answer}"
-            )
-            typer.echo(table_text(score_table(result.agreement)))
-    if not n_compared:
+            _say_result(path.name, result)
+    if all(isinstance(result, SkippedTrial) for _, result in found):
         raise SessionError(
             "no trial could be compared.",
             where=", ".join(sessions),
             todo="Each one's reason is told with it; a recording without charts has no trials.",
         )
+    averaged = mean_scores(found, all_trials)
+    if not as_json:
+        typer.echo(f"\nMeans\n{table_text(means_table(averaged))}")
+    elif means:
+        typer.echo(json.dumps(averaged.to_json(), allow_nan=False))
+
+
+def _say_result(session: str, result: TrialComparison | SkippedTrial) -> None:
+    from gazelab.pipeline.compare import SkippedTrial
+    from gazelab.pipeline.report import score_table, table_text
+
+    trial = result.trial
+    if isinstance(result, SkippedTrial):
+        typer.echo(f"{session} {trial.chart_id}: skipped, {result.reason}", err=True)
+        return
+    ending = " (skipped)" if trial.skipped else "" if trial.complete else " (cut off)"
+    typer.echo(f"\n{session}  {trial.chart_id}  {trial.question}{ending}")
+    typer.echo(f"gold {trial.answer}; person {trial.given}; model {result.trace.answer}")
+    if result.quality is not None and result.quality.reasons:
+        typer.echo(f"gaze: {result.quality.verdict}, {'; '.join(result.quality.reasons)}")
+    typer.echo(table_text(score_table(result.agreement)))
 
 
 def attend(

@@ -72,7 +72,8 @@ def _loss(q: TrialQuality, limits: QualityLimits) -> Iterator[Reason]:
     if q.data_loss >= q.time_loss:
         share, what = q.data_loss, "of the samples are lost"
     else:
-        share, what = q.time_loss, "of the time has no gaze (frames that never came count)"
+        never_came = " (frames that never came count)" if q.time_loss > q.data_loss + 0.01 else ""
+        share, what = q.time_loss, f"of the time has no gaze{never_came}"
     if q.blink_loss > 0:
         what += f", {percent(q.blink_loss)} in blinks"
     yield from _above(share, limits.review_loss, limits.exclude_loss, what)

@@ -20,7 +20,10 @@ from gazelab.core.picture import encode_png, encode_rgba_png
 from gazelab.metrics.agreement import Agreement
 from gazelab.pipeline.blur import sigma_of
 from gazelab.pipeline.compare import SkippedTrial, TrialComparison
+from gazelab.pipeline.means import MeanScores, mean_scores
 from gazelab.pipeline.replay import Replay
+from gazelab.pipeline.report_quality import quality_section, verdict_text
+from gazelab.pipeline.session_quality import SessionQuality, TrialReport, assess
 from gazelab.sessions.trials import Trial
 
 MAX_HEADS_SHOWN = 64
@@ -38,7 +41,13 @@ ROW_NAMES = (("map", "model"), ("centre", "centre prior"), ("uniform", "uniform"
 Result = TrialComparison | SkippedTrial
 
 
-def write_report(path: Path, replay: Replay, results: Sequence[Result], title: str) -> Path:
+def write_report(
+    path: Path,
+    replay: Replay,
+    results: Sequence[Result],
+    title: str,
+    quality: SessionQuality | None = None,
+) -> Path:
     """Write the report of a session.
 
     Parameters
@@ -49,6 +58,8 @@ def write_report(path: Path, replay: Replay, results: Sequence[Result], title: s
     results : sequence of TrialComparison or SkippedTrial
         In the order of the trials.
     title : str
+    quality : SessionQuality, optional
+        Of the same session; by default with the limits' defaults.
 
     Returns
     -------
@@ -60,7 +71,7 @@ def write_report(path: Path, replay: Replay, results: Sequence[Result], title: s
         It cannot be written.
     """
     template = (files("gazelab.pipeline") / "report_template.html").read_text("utf-8")
-    data = json.dumps(report_data(replay, results, title), ensure_ascii=False, allow_nan=False)
+    data = json.dumps(report_data(replay, results, title, quality), ensure_ascii=False, allow_nan=False)
     # "<" inside a script element could end it; the escape is the same text to JSON.
     page = template.replace("__DATA__", data.replace("<", "\\u003c"))
     try:
@@ -73,13 +84,16 @@ def write_report(path: Path, replay: Replay, results: Sequence[Result], title: s
     return path
 
 
-def report_data(replay: Replay, results: Sequence[Result], title: str) -> dict[str, Any]:
+def report_data(
+    replay: Replay, results: Sequence[Result], title: str, quality: SessionQuality | None = None
+) -> dict[str, Any]:
     """Give everything the page shows, JSON-ready."""
     header = replay.session.header
     compared = [r for r in results if isinstance(r, TrialComparison)]
     models = sorted({r.trace.model_id for r in compared})
     skipped = [f"{r.trial.chart_id}: {r.reason}" for r in results if isinstance(r, SkippedTrial)]
     notes = [*replay.session.report, *skipped, *replay.corrections]
+    means = mean_scores([(replay.session.session_id, r) for r in results])
     if not results:
         notes.append("there is no trial: nothing to compare")
     return {
@@ -90,6 +104,8 @@ def report_data(replay: Replay, results: Sequence[Result], title: str) -> dict[s
         "quality_note": "; ".join(notes)
         if notes
         else "The session was closed in order; nothing was repaired.",
+        "quality": quality_section(quality or assess(replay)),
+        "means": asdict(means_table(means)),
         "trials": [_trial(replay, r) for r in compared],
     }
 
@@ -130,6 +146,16 @@ def score_table(agreement: Agreement) -> ScoreTable:
     return ScoreTable(columns, rows, f"{note} Undefined: {reasons}." if reasons else note)
 
 
+def means_table(means: MeanScores) -> ScoreTable:
+    """Lay out means as a table of text: how many trials each rests on, and what was left out and why."""
+    names = [(name, text) for name, text in SCORE_NAMES if name in means.rows["map"]]
+    columns = ["", *(text for _, text in names)]
+    rows = [[label, *(_text(means.rows[key].get(name)) for name, _ in names)] for key, label in ROW_NAMES]
+    rows.append(["trials", *(str(means.n[name]) for name, _ in names)])
+    out = "".join(f" Left out: {why}." for why in means.left_out)
+    return ScoreTable(columns, rows if names else [], f"Means {means.words}.{out}")
+
+
 def table_text(table: ScoreTable) -> str:
     """Lay out a score table in columns for the terminal."""
     rows = [table.columns, *table.rows]
@@ -149,7 +175,7 @@ def _facts(replay: Replay) -> list[tuple[str, str]]:
         ("data loss, whole session", f"{loss:.1%}" if loss == loss else "no data"),
         ("samples", f"{len(gaze)}"),
         ("trials", f"{len(replay.trials)}"),
-        ("gaze", "as measured" if replay.layers == "raw" else f"corrected {len(replay.corrections)} times"),
+        ("gaze", f"corrected {len(replay.corrections)} times" if replay.corrections else "as measured"),
     ]
 
 
@@ -167,6 +193,8 @@ def _trial(replay: Replay, result: TrialComparison) -> dict[str, Any]:
         "chart_id": trial.chart_id,
         "question": trial.question,
         "answers": _answers(result),
+        "verdict": "" if result.quality is None else result.quality.verdict.value,
+        "gaze_quality": "" if result.quality is None else _gaze_quality(result.quality),
         "picture": _uri(encode_png(picture.rgb)),
         "density": _density_uri(replay.density(trial, sigma)),
         "duration_ms": round((trial.offset_ns - trial.onset_ns) / 1e6),
@@ -208,6 +236,11 @@ def _answers(result: TrialComparison) -> str:
     person = judged(result.trial.given, result.person_correct)
     model = judged(result.trace.answer, result.model_correct)
     return f"Gold answer: {gold} · person: {person} · model: {model} (relaxed accuracy)"
+
+
+def _gaze_quality(report: TrialReport) -> str:
+    why = f": {'; '.join(report.reasons)}" if report.reasons else ""
+    return f"Gaze of this trial: {verdict_text(report)}{why}"
 
 
 def _gaze_rows(replay: Replay, trial: Trial) -> list[list[float | None]]:

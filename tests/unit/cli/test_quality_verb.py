@@ -104,3 +104,21 @@ def test_where_nothing_can_be_written_the_report_is_still_given(data, tmp_path, 
     out, err = capsys.readouterr()
     assert json.loads(out)["summary"]["n_exclude"] == 1
     assert "the report is not kept" in err
+
+
+def test_compare_leaves_poor_gaze_out_of_the_means_and_says_so(data, capsys):
+    assert main(["compare", "reading", *data]) == 0
+    said = capsys.readouterr().out
+    assert "gaze: exclude, 47.5 % of the samples are lost (limit 40 %)" in said
+    assert "Means over 1 of 2 trials; 1 left out. Left out: reading trial 2 (c1): 47.5 %" in said
+
+
+def test_compare_counts_all_trials_when_asked_and_json_keeps_a_line_a_trial(data, capsys):
+    assert main(["compare", "reading", "--json", *data]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [row["in_means"] for row in rows] == [True, False]
+    assert [row["quality"]["verdict"] for row in rows] == ["review", "exclude"]
+    assert main(["compare", "reading", "--json", "--means", "--all-trials", *data]) == 0
+    *rows, means = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [row["in_means"] for row in rows] == [True, True]
+    assert (means["n_counted"], means["all_trials"], means["left_out"]) == (2, True, [])

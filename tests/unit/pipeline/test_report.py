@@ -2,13 +2,16 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
 from gazelab.core.errors import SessionError
 from gazelab.pipeline.compare import compare_sessions
+from gazelab.pipeline.quality_limits import QualityLimits
 from gazelab.pipeline.replay import Replay
 from gazelab.pipeline.report import report_data, score_table, table_text, write_report
+from gazelab.pipeline.session_quality import assess
 
 from .scripted import record_two_charts
 from .test_compare import FixedModel
@@ -88,3 +91,34 @@ def test_a_report_without_a_trial_says_so(tmp_path, compared):
     page = write_report(tmp_path / "r.html", replay, [], "t").read_text("utf-8")
     assert "there is no trial" in embedded(page)["quality_note"]
     assert 'id="no-trial"' in page
+
+
+def test_the_report_shows_each_trials_verdict_with_its_reasons_and_what_the_means_leave_out(
+    tmp_path, compared
+):
+    replay, results = compared
+    data = embedded(write_report(tmp_path / "r.html", replay, results, "t").read_text("utf-8"))
+    why = "47.5 % of the samples are lost (limit 40 %)"
+    assert [row["verdict"] for row in data["quality"]["rows"]] == ["review", "exclude"]
+    assert data["quality"]["rows"][1]["cells"][-1].startswith(why)
+    assert "2 trials: 0 to keep, 1 to review, 1 to exclude." in data["quality"]["lines"]
+    assert "exclude loss 0.4" in data["quality"]["limits"]
+    assert data["means"]["note"].startswith(
+        f"Means over 1 of 2 trials; 1 left out. Left out: reading trial 2 (b): {why}"
+    )
+    assert data["means"]["rows"][-1] == ["trials", "1", "1", "1", "1", "1", "1"]
+    assert data["trials"][1]["gaze_quality"].startswith(f"Gaze of this trial: ✕ exclude: {why}")
+
+
+def test_the_reports_limits_are_the_callers(compared):
+    replay, results = compared
+    lax = replace(QualityLimits(), exclude_loss=0.9)
+    rows = report_data(replay, results, "t", assess(replay, lax))["quality"]["rows"]
+    assert [row["verdict"] for row in rows] == ["review", "review"]
+
+
+def test_means_of_nothing_are_told_and_not_made_up(compared):
+    replay, _ = compared
+    data = report_data(replay, [], "t")
+    assert data["means"]["rows"] == []
+    assert data["means"]["note"] == "Means over 0 of 0 trials."

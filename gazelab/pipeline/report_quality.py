@@ -1,0 +1,40 @@
+"""The quality section of the HTML report: the session in a few sentences, one row a trial, the limits."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from gazelab.pipeline.quality_text import COLUMNS, summary_lines, trial_cells
+from gazelab.pipeline.session_quality import SessionQuality, TrialReport
+
+MARKS = {"keep": "✓", "review": "?", "exclude": "✕"}
+
+
+def quality_section(quality: SessionQuality) -> dict[str, Any]:
+    """Give what the page shows of a session's quality, JSON-ready."""
+    limits = ", ".join(
+        f"{name.replace('_', ' ')} {value:g}" for name, value in asdict(quality.limits).items()
+    )
+    return {
+        "lines": summary_lines(quality),
+        "columns": ["verdict", *COLUMNS, "why"],
+        "rows": [
+            {
+                "verdict": report.verdict.value,
+                "cells": [
+                    verdict_text(report),
+                    *trial_cells(report.quality),
+                    "; ".join(report.reasons) or "–",
+                ],
+            }
+            for report in quality.trials
+        ],
+        "note": "A trial to exclude is left out of means, with its reasons, and shown all the same.",
+        "limits": f"Beyond these a trial is to be looked at or excluded (shares are 0 to 1): {limits}.",
+    }
+
+
+def verdict_text(report: TrialReport) -> str:
+    """Write a verdict so that it can be read without its colour."""
+    return f"{MARKS[report.verdict.value]} {report.verdict.value}"
