@@ -14,6 +14,7 @@ from PyQt6.QtCore import QLibraryInfo, QLocale, QTimer, QTranslator
 from PyQt6.QtGui import QIcon
 from PyQt6.QtWidgets import QApplication
 
+from gazelab.calibration.plan import Style
 from gazelab.calibration.targets import LAYOUTS
 from gazelab.config import Settings, find_data_root, load_settings
 from gazelab.core.errors import ConfigError, GazelabError
@@ -92,8 +93,8 @@ def main(argv: list[str] | None = None) -> int:
 
 def _told(settings: Settings, given: argparse.Namespace) -> Settings:
     """Put what the arguments say in the place of what gazelab.toml says."""
-    if given.points is not None:
-        settings = replace(settings, calibration=replace(settings.calibration, points=given.points))
+    told = {k: v for k in ("points", "style", "head_phase") if (v := getattr(given, k)) is not None}
+    settings = replace(settings, calibration=replace(settings.calibration, **told))
     if given.model is not None:
         settings = replace(settings, model=replace(settings.model, name=given.model))
     return settings
@@ -177,6 +178,8 @@ def _arguments() -> argparse.ArgumentParser:
     parser.add_argument("--source", choices=[k.value for k in SourceKind], help="where gaze comes from")
     parser.add_argument("--device", default="", help="a camera's number or name, or a video file")
     parser.add_argument("--points", type=int, choices=sorted(LAYOUTS), help="calibration targets")
+    parser.add_argument("--style", choices=list(Style), help="targets that stand, or one that moves")
+    parser.add_argument("--head-phase", action=argparse.BooleanOptionalAction, help="move the head, too")
     parser.add_argument("--model", help="chartreader, or a folder with a checkpoint")
     parser.add_argument("--charts", type=Path, metavar="DIR", help="a folder of charts in ChartQA's layout")
     parser.add_argument("--n-charts", type=int, metavar="N", help="how many of them are read")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -44,6 +45,15 @@ DeviceOption = Annotated[
         show_default="gazelab.toml's camera, or the first",
     ),
 ]
+
+
+class CalibrationStyle(StrEnum):
+    """As `gazelab.calibration.plan.Style`, which would load numpy before `--help`."""
+
+    POINTS = "points"
+    PURSUIT = "pursuit"
+
+
 ParticipantOption = Annotated[
     str, typer.Option("--participant", help="A code of letters and digits, never a name.")
 ]
@@ -56,6 +66,19 @@ def calibrate(
     points: Annotated[
         int | None, typer.Option(help="5, 9, 13 or 16 targets.", show_default="gazelab.toml's, or 9")
     ] = None,
+    style: Annotated[
+        CalibrationStyle | None,
+        typer.Option(
+            help="Targets that stand, or one that moves slowly.", show_default="gazelab.toml's, or points"
+        ),
+    ] = None,
+    head_phase: Annotated[
+        bool | None,
+        typer.Option(
+            help="Move the head while looking at a dot, so that gaze holds when the head moves; 18 s.",
+            show_default="gazelab.toml's, or no",
+        ),
+    ] = None,
     screen: ScreenOption = None,
     data: DataOption = None,
     seed: SeedOption = 0,
@@ -65,21 +88,27 @@ def calibrate(
     With a camera this opens the app, since somebody must see the targets. The synthetic participant needs
     no window.
 
-    Example: gazelab calibrate --source synthetic --participant TEST
+    Examples: gazelab calibrate --source synthetic --participant TEST ·
+    gazelab calibrate --style pursuit --head-phase
     """
     root, settings = data_root(data), settings_of(data)
     chosen = source or settings.source.name
     n_points = points or settings.calibration.points
+    how_shown = style.value if style else settings.calibration.style
+    moving = settings.calibration.head_phase if head_phase is None else head_phase
     if chosen != "synthetic":
         _need_no_window({"--screen": screen})
-        _open_app("calibrate", root, chosen, device, participant, points=n_points)
-    from gazelab.pipeline.synthetic_session import calibrate_synthetic
+        more = {"points": n_points, "style": how_shown, "head_phase": moving, "no_head_phase": not moving}
+        _open_app("calibrate", root, chosen, device, participant, **more)
+    from gazelab.pipeline.synthetic_session import Calibrating, calibrate_synthetic
 
     def say(text: str) -> None:
         typer.echo(text, err=True)
 
     shown = parse_screen(screen or DEFAULT_SCREEN)
-    profile, path = calibrate_synthetic(root, shown, participant, seed, n_points, say)
+    profile, path = calibrate_synthetic(
+        root, shown, participant, seed, Calibrating(n_points, how_shown, moving), say
+    )
     v = profile.validation
     typer.echo(
         f"accuracy {v.accuracy_deg:.2f} deg ({v.accuracy_px:.0f} px),"
@@ -195,7 +224,7 @@ def _open_app(
         )
     for name, value in {"device": device, **more}.items():
         if value:
-            arguments += [f"--{name.replace('_', '-')}", str(value)]
+            arguments += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
     raise typer.Exit(app_main(arguments))
 
 
@@ -224,6 +253,7 @@ def _record_without_window(
         ask=wanted.ask,
         screen=screen,
         mapping=None if loaded is None else loaded.mapping,
+        head_box=None if loaded is None else loaded.head_box,
         paced=not as_fast_as_it_goes,
     )
     facts: dict[str, Any] = {"clock": "virtual"} if as_fast_as_it_goes else {}

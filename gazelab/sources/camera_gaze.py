@@ -58,6 +58,8 @@ class CameraGaze(OpenInWith):
     mapping : GazeMapping, optional
         Without one, samples have no gaze and readings carry the features to calibrate with. May be set later;
         `use` sets it together with the head box of its profile.
+    head_box : HeadBox, optional
+        Of the mapping's calibration.
     focal_px : float, optional
         The camera's focal length, for the distance; by default from `ASSUMED_HORIZONTAL_FOV_DEG`.
     keep_frames : bool
@@ -71,13 +73,14 @@ class CameraGaze(OpenInWith):
         frames: FrameSource,
         face: FaceReader,
         mapping: Predicts | None = None,
+        head_box: HeadBox | None = None,
         *,
         focal_px: float | None = None,
         keep_frames: bool = True,
         clock: Clock = time.perf_counter_ns,
     ) -> None:
         self.frames, self.face, self.mapping = frames, face, mapping
-        self.head_box: HeadBox | None = None
+        self.head_box = head_box
         self.head_hint = ""
         """How the participant should move to be where the calibration holds; empty while all is well."""
         self.landmarks_px: NDArray[np.float32] | None = None

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gazelab.calibration.head_box import HeadBox
 from gazelab.core.errors import ConfigError
 from gazelab.core.geometry import Screen
 from gazelab.sources.base import DEFAULT_ASK, CameraAsk, Clock, FrameSource, GazeSource
@@ -38,6 +39,8 @@ class Wanted:
         The synthetic participant's; looks about at random without one.
     mapping : Predicts or None
         A calibration's, for the sources with a camera and for a session recorded with one.
+    head_box : HeadBox or None
+        Of the same calibration.
     paced : bool
         Whether a file or a synthetic participant keeps real time.
     seed : int
@@ -50,6 +53,7 @@ class Wanted:
     position: Position | None = None
     script: GazeScript | None = None
     mapping: Predicts | None = None
+    head_box: HeadBox | None = None
     paced: bool = True
     seed: int = 0
     clock: Clock = time.perf_counter_ns
@@ -64,6 +68,7 @@ def open_source(
     position: Position | None = None,
     script: GazeScript | None = None,
     mapping: Predicts | None = None,
+    head_box: HeadBox | None = None,
     paced: bool = True,
     seed: int = 0,
     clock: Clock = time.perf_counter_ns,
@@ -73,7 +78,7 @@ def open_source(
     Parameters
     ----------
     name : {"webcam", "video", "synthetic", "recorded", "pointer"}
-    device, ask, screen, position, script, mapping, paced, seed, clock
+    device, ask, screen, position, script, mapping, head_box, paced, seed, clock
         As in `Wanted`.
 
     Raises
@@ -87,7 +92,7 @@ def open_source(
         near = difflib.get_close_matches(name, SOURCES, 1, 0.5)
         todo = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(SOURCES)}."
         raise ConfigError("there is no such source.", where=name, todo=todo)
-    wanted = Wanted(device, ask, screen, position, script, mapping, paced, seed, clock)
+    wanted = Wanted(device, ask, screen, position, script, mapping, head_box, paced, seed, clock)
     return SOURCES[name](wanted)
 
 
@@ -130,7 +135,9 @@ def _recorded(wanted: Wanted) -> GazeSource:
     from gazelab.sources.recorded import Recorded
 
     folder = _need(wanted.device, "recorded", "the session's folder: --device FOLDER")
-    return Recorded(folder, wanted.paced, mapping=wanted.mapping, clock=wanted.clock)
+    return Recorded(
+        folder, wanted.paced, mapping=wanted.mapping, head_box=wanted.head_box, clock=wanted.clock
+    )
 
 
 def _pointer(wanted: Wanted) -> GazeSource:
@@ -155,7 +162,7 @@ SOURCES: dict[str, Callable[[Wanted], GazeSource]] = {
 def _with_face(frames: FrameSource, wanted: Wanted) -> CameraGaze:
     from gazelab.sources.face import FaceReader
 
-    return CameraGaze(frames, FaceReader(), wanted.mapping, clock=wanted.clock)
+    return CameraGaze(frames, FaceReader(), wanted.mapping, wanted.head_box, clock=wanted.clock)
 
 
 def _need(device: str, name: str, what: str) -> str:

@@ -130,7 +130,7 @@ class CalibratePage(Page):
             check=PositionCheck(lambda: camera_look(work), work.clock) if check else None,
         )
         window.target_shown.connect(
-            lambda target, time_ns: self._work.driver.look_at(self._work.source, target, time_ns)
+            lambda target, time_ns: work.driver.look_at(work.source, target, time_ns, procedure)
         )
         window.ended.connect(self._ended)
         self.window_ = window
@@ -185,12 +185,13 @@ class CalibratePage(Page):
         self._refresh()
 
     def _list_saved(self) -> None:
-        names = [path.name for path in self._work.saved_calibrations()]
-        if names != [self._saved.itemText(k) for k in range(self._saved.count())]:
+        paths = self._work.saved_calibrations()
+        if paths != [self._saved.itemData(k) for k in range(self._saved.count())]:
             self._saved.clear()
-            for path in self._work.saved_calibrations():
-                self._saved.addItem(path.name, path)
-        self._use_saved.setEnabled(bool(names) and self._work.needs_calibration)
+            for path in paths:
+                self._saved.addItem(_when(path.name), path)
+                self._saved.setItemData(self._saved.count() - 1, path.name, Qt.ItemDataRole.ToolTipRole)
+        self._use_saved.setEnabled(bool(paths) and self._work.needs_calibration)
 
     def _redo_chosen(self) -> None:
         index, procedure = self.view.current, self._procedure
@@ -325,3 +326,10 @@ class CalibratePage(Page):
         found.body.addWidget(self._state)
         found.body.addWidget(scroll, 1)
         return found
+
+
+def _when(folder_name: str) -> str:
+    """Shorten a profile's folder name to its day and time (UTC); the participant is known."""
+    stamp = folder_name.rpartition("_")[2]
+    day, _, time = stamp.partition("T")
+    return f"{day} {time[:8].replace('-', ':')} UTC{time[9:]}" if time else folder_name

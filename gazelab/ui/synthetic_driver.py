@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from gazelab.calibration.procedure import CalibrationProcedure
 from gazelab.calibration.targets import Target
 from gazelab.charts.item import ChartItem
 from gazelab.core.geometry import Placement, Screen
 from gazelab.pipeline.layout import ReadingLayout, reading_layout
 from gazelab.pipeline.reading_script import read_chart
+from gazelab.pipeline.synthetic_subject import attend
 from gazelab.sources.base import GazeSource
 from gazelab.sources.camera_gaze import CameraGaze
 from gazelab.sources.synthetic import SyntheticParticipant
@@ -28,10 +30,18 @@ class SyntheticDriver:
     def __init__(self, seed: int = 0) -> None:
         self._rng = np.random.default_rng(seed)
 
-    def look_at(self, source: GazeSource | None, target: Target, time_ns: int) -> None:
-        """Look at a calibration target."""
+    def look_at(
+        self,
+        source: GazeSource | None,
+        target: Target,
+        time_ns: int,
+        procedure: CalibrationProcedure | None = None,
+    ) -> None:
+        """Look at a target; of a calibration's `procedure`, follow one that moves, and move the head."""
         participant = _participant(source)
-        if participant is not None:
+        if participant is not None and procedure is not None:
+            attend(participant, procedure, target, time_ns)
+        elif participant is not None:
             participant.script.look_at(target.x_px, target.y_px, time_ns)
 
     def read(

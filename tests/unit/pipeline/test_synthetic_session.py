@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from gazelab.core.gaze import EventKind, empty_events
-from gazelab.pipeline.synthetic_session import split_at_blinks
+from gazelab.pipeline.synthetic_subject import split_at_blinks
 
 MS = 1_000_000
 
