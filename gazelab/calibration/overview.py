@@ -88,8 +88,8 @@ class Overview:
     def error_map(self) -> ErrorMap:
         """Average over regions what is known of targets that a fit hasn't seen."""
         held_out = () if self.validation is None else self.validation.targets
-        errors = [PlacedError(t.x_px, t.y_px, t.accuracy_px, t.accuracy_deg) for t in held_out]
-        errors += [PlacedError(t.x_px, t.y_px, t.left_out_px, t.left_out_deg) for t in self.targets]
+        errors = [PlacedError(t.x_px, t.y_px, t.accuracy_px, t.accuracy_deg, True) for t in held_out]
+        errors += [PlacedError(t.x_px, t.y_px, t.left_out_px, t.left_out_deg, False) for t in self.targets]
         return error_map(self.screen, errors)
 
 

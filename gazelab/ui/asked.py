@@ -88,11 +88,11 @@ def draw_move(painter: QPainter, box: QRectF, move: Move) -> None:
     painter.scale(unit, unit)
     painter.setBrush(Qt.BrushStyle.NoBrush)
     if move is Move.LEAN:
-        for degrees in (-22.0, 22.0):
+        for degrees in (-32.0, 32.0):
             _head(painter, tilt_deg=degrees, faint=True)
         _head(painter)
-        _arrow(painter, QPointF(-24, -42), QPointF(-42, -34))
-        _arrow(painter, QPointF(24, -42), QPointF(42, -34))
+        _arrow(painter, QPointF(-14, -40), QPointF(-36, -32))
+        _arrow(painter, QPointF(14, -40), QPointF(36, -32))
     elif move is Move.CLOSER:
         _head(painter, size=1.35, faint=True)
         _head(painter, size=0.8)
@@ -109,9 +109,9 @@ def draw_move(painter: QPainter, box: QRectF, move: Move) -> None:
 
 def _head(painter: QPainter, size: float = 1.0, tilt_deg: float = 0.0, *, faint: bool = False) -> None:
     painter.save()
-    painter.translate(0, 30)  # heads lean about the neck
+    painter.translate(0, 40)  # heads lean about the neck
     painter.rotate(tilt_deg)
-    painter.translate(0, -30)
+    painter.translate(0, -40)
     painter.setPen(QPen(INK, 2.0, Qt.PenStyle.DotLine) if faint else _BLACK)
     painter.setBrush(Qt.BrushStyle.NoBrush if faint else PAPER)
     painter.drawEllipse(QPointF(0, 0), 20 * size, 27 * size)

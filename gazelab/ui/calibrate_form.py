@@ -8,6 +8,8 @@ from typing import Any
 from PyQt6.QtCore import pyqtSignal
 from PyQt6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QSizePolicy, QWidget
 
+from gazelab.calibration.collect import Timing
+from gazelab.calibration.head_phase import STEPS
 from gazelab.calibration.procedure import Advance, CalibrationProcedure, Style
 from gazelab.calibration.targets import LAYOUTS
 from gazelab.config import CalibrationSettings
@@ -38,14 +40,14 @@ class CalibrateForm(Card):
         self.points = QComboBox()
         for n in sorted(LAYOUTS):
             self.points.addItem(self.tr("{n} points").format(n=n), (Style.POINTS, n))
-        self.points.addItem(self.tr("One that moves (smooth pursuit)"), (Style.PURSUIT, 0))
+        self.points.addItem(self.tr("Moving (smooth pursuit)"), (Style.PURSUIT, 0))
         self.looks = QComboBox()
         self.looks.addItem(self.tr("Dot"), TargetStyle.DOT)
         self.looks.addItem(self.tr("Animated star, for children"), TargetStyle.CHILD)
         self.advance = QComboBox()
         self.advance.addItem(self.tr("When the gaze rests, or Space"), Advance.AUTO)
         self.advance.addItem(self.tr("At the space bar only"), Advance.SPACE)
-        self.head = QCheckBox(self.tr("Head &movement, about 15 s"))
+        self.head = QCheckBox(self.tr("Head &movement, about {s:.0f} s").format(s=_head_seconds()))
         self.head.setToolTip(self.tr("Turn and lean while looking at a dot, after the targets."))
         self.beep = QCheckBox(self.tr("&Beep at each target"))
         self._put(settings)
@@ -124,6 +126,11 @@ class CalibrateForm(Card):
         why.setContentsMargins(22, 0, 0, 0)
         self.body.addWidget(why)
         self.body.addWidget(self.beep)
+
+
+def _head_seconds() -> float:
+    timing = Timing()
+    return len(STEPS) * (timing.read_ns + timing.move_ns) / 1e9
 
 
 def _choose(box: QComboBox, fits: Callable[[Any], bool]) -> None:

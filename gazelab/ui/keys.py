@@ -26,8 +26,15 @@ def key_table() -> list[tuple[str, list[tuple[str, str]]]]:
         (
             tr("Keys", "Calibration targets"),
             [
-                ("Space", tr("Keys", "I am looking at the target")),
+                ("Space", tr("Keys", "Begin; then: I am looking at the target")),
                 ("Esc", tr("Keys", "Stop; no calibration is in force afterwards")),
+            ],
+        ),
+        (
+            tr("Keys", "Calibration result"),
+            [
+                ("Left, Right, Up, Down", tr("Keys", "Choose a target")),
+                ("R", tr("Keys", "Redo the chosen target")),
             ],
         ),
         (
@@ -37,6 +44,8 @@ def key_table() -> list[tuple[str, list[tuple[str, str]]]]:
                 (tr("Keys", "letters, digits"), tr("Keys", "Type the answer")),
                 ("Enter", tr("Keys", "Give the answer")),
                 ("Shift+Enter", tr("Keys", "Go on without an answer")),
+                ("D", tr("Keys", "Between two charts: check for drift (look at the dot)")),
+                ("R, Space", tr("Keys", "When the gaze no longer fits: check once more, or go on")),
                 ("Esc", tr("Keys", "Pause; once more: stop and save")),
             ],
         ),

@@ -21,13 +21,14 @@ from gazelab.ui.colours import GAZE_RGB, NEUTRAL_RGB
 from gazelab.ui.target_art import px_per_deg
 
 NONE = -1
-LEGEND_PX = 56.0
+LEGEND_PX = 58.0
 LIMITS_DEG = (1.0, 2.0, 3.0, 4.0)
 """Bounds of the classes; from the last on a calibration is a concern (`Limits.max_accuracy_deg`)."""
 CLASS_RGB = ((240, 236, 244), (214, 200, 222), (194, 170, 206), (166, 130, 182), (112, 70, 130))
 INK, BAD, PAPER = QColor(24, 28, 34), QColor(150, 30, 15), QColor(255, 255, 255)
 ARROW, LIGHTER = QColor(*GAZE_RGB), QColor(70, 76, 86)
 TEXT_PX, SMALL_PX = 12, 11
+MARGIN_PX = 10.0
 GAZE_DOT, TARGET_RING, CHOSEN_RING = 4.0, 7.0, 13.0
 
 
@@ -61,8 +62,8 @@ class Layout:
 
 
 def class_of(error_deg: float) -> int:
-    """Tell which colour an error has, from 0 (small) on."""
-    return sum(error_deg >= limit for limit in LIMITS_DEG)
+    """Tell which colour an error has, from 0 (small) on: by the number that is written, one decimal."""
+    return sum(round(error_deg, 1) >= limit for limit in LIMITS_DEG)
 
 
 def draw_result(
@@ -137,6 +138,8 @@ def _draw_numbers(painter: QPainter, layout: Layout, shown: Overview) -> None:
     for row, col, n in _cells(made.n):
         cell = _cell(layout, made.n.shape, row, col)
         texts = _number(n, float(made.error_deg[row, col]), float(made.error_px[row, col]))
+        if n and not made.held_out[row, col]:
+            texts = (f"({texts[0]})", f"({texts[1]})")
         _draw_tag(painter, cell, texts, marks)
 
 
@@ -195,14 +198,16 @@ def _draw_target(painter: QPainter, layout: Layout, target: ShownTarget, chosen:
         reach = target.left_out_px * layout.screen.width_px / layout.screen.picture_width_px
         painter.save()
         painter.setClipRect(_whole(layout))
-        painter.setPen(QPen(LIGHTER, 1.2, Qt.PenStyle.DashLine))
-        painter.drawEllipse(at, reach, reach)
+        for colour, width in ((PAPER, 2.6), (LIGHTER, 1.2)):
+            painter.setPen(QPen(colour, width, Qt.PenStyle.DashLine if width < 2 else Qt.PenStyle.SolidLine))
+            painter.drawEllipse(at, reach, reach)
         painter.restore()
-    painter.setPen(QPen(BAD if target.redo else INK, 2))
-    painter.drawEllipse(at, TARGET_RING, TARGET_RING)
-    if target.redo:
-        painter.drawLine(at + QPointF(-5, -5), at + QPointF(5, 5))
-        painter.drawLine(at + QPointF(-5, 5), at + QPointF(5, -5))
+    for colour, width in ((PAPER, 4.5), (BAD if target.redo else INK, 2.0)):
+        painter.setPen(QPen(colour, width))
+        painter.drawEllipse(at, TARGET_RING, TARGET_RING)
+        if target.redo:
+            painter.drawLine(at + QPointF(-5, -5), at + QPointF(5, 5))
+            painter.drawLine(at + QPointF(-5, 5), at + QPointF(5, -5))
     if target.index == chosen:
         for colour, width in ((PAPER, 6.0), (ARROW, 3.0)):
             painter.setPen(QPen(colour, width))
@@ -258,8 +263,8 @@ def _draw_legend(painter: QPainter, box: QRectF, screen: Screen, words: QColor) 
         painter.drawText(part, Qt.AlignmentFlag.AlignCenter, name)
     signs = tr(
         "ResultPicture",
-        "V1 →  validation target and estimate    ○  calibration target; dashed: its error when left out"
-        "    ✕  to be redone",
+        "V1 →  validation target and estimate    ○  calibration target; dashed, and numbers in brackets:"
+        " error when left out, which tends to be larger    ✕  to be redone",
     )
     painter.setPen(words)
     flags = Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop | Qt.TextFlag.TextWordWrap

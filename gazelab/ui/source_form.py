@@ -99,7 +99,7 @@ class SourceForm(Card):
                 self._camera.setCurrentIndex(
                     max(0, self._camera.findData(wanted), self._camera.findText(wanted))
                 )
-            if not found:
+            if not found and self.kind is SourceKind.WEBCAM:
                 self._say(self.tr("No camera was found. Plug one in and look again."), "warn")
 
         work = self.tr("looking for cameras")

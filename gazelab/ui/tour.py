@@ -103,7 +103,8 @@ class Tour(QObject):
         window.calibrate.start()
         targets = window.calibrate.window_
         if targets is not None:
-            yield _after(300)
+            yield _after(900)
+            self._take(targets, "calibrate-check")
             _press(targets, Qt.Key.Key_Space)
             yield _after(1300)
             self._take(targets, "calibrate-target")
@@ -148,6 +149,11 @@ class Tour(QObject):
         page.seek(LOOK_AT_SHARE)
         yield _after(300)
         self._take(window, "replay")
+        page.side.setCurrentWidget(page.quality)
+        yield lambda: page.quality.quality is not None
+        yield _after(200)
+        self._take(window, "replay-quality")
+        page.side.setCurrentWidget(page.attention)
 
     def _explore(self) -> Iterator[Wait]:
         window = self._window

@@ -73,7 +73,7 @@ def test_the_scale_goes_from_light_to_dark_and_says_its_numbers():
     """Order by lightness survives every colour blindness; each step can be told from the next."""
     steps = np.diff([lightness(rgb) for rgb in CLASS_RGB])
     assert (steps < -0.07).all()
-    assert [class_of(v) for v in (0.0, 0.99, 1.0, 2.5, 3.999, 4.0, 90.0)] == [0, 0, 1, 2, 3, 4, 4]
+    assert [class_of(v) for v in (0.0, 0.94, 0.96, 2.5, 3.9, 4.0, 90.0)] == [0, 0, 1, 2, 3, 4, 4]
     assert scale_names(SCREEN) == ["0–1°", "1–2°", "2–3°", "3–4°", "over 4°"]
     assert len(scale_names(SCREEN)) == len(CLASS_RGB) == len(LIMITS_DEG) + 1
     assert scale_names(Screen("u", 1000, 1000)) == [
@@ -138,6 +138,7 @@ def test_U4_the_picture_is_the_same_in_both_themes_and_its_words_are_read(qapp, 
 def test_an_error_map_says_its_numbers_for_scripts_too():
     told = overview().error_map().to_mapping()
     assert told["n"] == [[1, 0, 0], [0, 1, 0], [0, 0, 0]]
+    assert told["held_out"] == [[False] * 3, [False, True, False], [False] * 3]
     assert told["error_px"][0] == [60.0, None, None]
     assert told["error_deg"][1][1] == pytest.approx(0.95)
 
