@@ -14,6 +14,7 @@ import platformdirs
 
 from gazelab.core.errors import ConfigError
 from gazelab.core.geometry import DISTANCE_RANGE_MM, WIDTH_RANGE_MM
+from gazelab.pipeline.drift_plan import DriftLimits
 from gazelab.pipeline.quality_limits import QualityLimits
 from gazelab.sources.base import CameraAsk
 
@@ -21,6 +22,7 @@ FILE_NAME = "gazelab.toml"
 MAX_BYTES = 1_000_000
 NAN = float("nan")
 LIMITS = QualityLimits()
+DRIFT = DriftLimits()
 SOURCE_NAMES = ("webcam", "video", "synthetic", "recorded", "pointer")
 
 
@@ -111,6 +113,29 @@ class CalibrationSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class DriftSettings:
+    """The one-point check of the gaze between trials.
+
+    Attributes
+    ----------
+    check_every : int
+        Trials from one check to the next; 1 before each, 0 only when asked for; -1: every 5 where the source
+        is calibrated here, else only when asked for.
+    accept_deg, recalibrate_deg : float
+        As `gazelab.pipeline.drift_plan.DriftLimits` says, with its defaults and their reasons.
+    """
+
+    check_every: int = _setting(-1, low=-1, high=1000)
+    accept_deg: float = _setting(DRIFT.accept_deg, low=0.1, high=20)
+    recalibrate_deg: float = _setting(DRIFT.recalibrate_deg, low=0.5, high=45)
+
+    @property
+    def limits(self) -> DriftLimits:
+        """The limits, as the pipeline takes them."""
+        return DriftLimits(self.accept_deg, max(self.accept_deg, self.recalibrate_deg))
+
+
+@dataclass(frozen=True, slots=True)
 class ModelSettings:
     """The model whose attention is shown.
 
@@ -185,6 +210,7 @@ class Settings:
     source: SourceSettings = field(default_factory=SourceSettings)
     screen: ScreenSettings = field(default_factory=ScreenSettings)
     calibration: CalibrationSettings = field(default_factory=CalibrationSettings)
+    drift: DriftSettings = field(default_factory=DriftSettings)
     model: ModelSettings = field(default_factory=ModelSettings)
     quality: QualitySettings = field(default_factory=QualitySettings)
     view: ViewSettings = field(default_factory=ViewSettings)
@@ -195,6 +221,7 @@ _TABLES: Mapping[str, type] = MappingProxyType(
         "source": SourceSettings,
         "screen": ScreenSettings,
         "calibration": CalibrationSettings,
+        "drift": DriftSettings,
         "model": ModelSettings,
         "quality": QualitySettings,
         "view": ViewSettings,

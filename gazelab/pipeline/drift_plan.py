@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gazelab.calibration.validation import Validation
 from gazelab.core.geometry import Screen
+
+if TYPE_CHECKING:
+    from gazelab.calibration.validation import Validation
 
 NAN = float("nan")
 Point = tuple[float, float]

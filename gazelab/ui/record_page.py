@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import random
+from dataclasses import asdict
 from pathlib import Path
 
 from PyQt6.QtCore import QSignalBlocker, QTimer, pyqtSignal
 from PyQt6.QtWidgets import QCheckBox, QHBoxLayout, QLineEdit, QProgressBar, QSpinBox, QVBoxLayout, QWidget
 
+from gazelab.calibration.targets import Target
 from gazelab.core.errors import GazelabError
 from gazelab.core.geometry import Placement
+from gazelab.pipeline.drift import DriftOutcome
 from gazelab.pipeline.study import RecordingStudy
 from gazelab.ui.chart_choice import ChartChoice
+from gazelab.ui.drift_choice import DriftChoice
+from gazelab.ui.drift_step import drift_plan
+from gazelab.ui.drift_text import outcome_text, role_of
 from gazelab.ui.monitors import monitors
 from gazelab.ui.operator_view import OperatorView
 from gazelab.ui.parts import Card, Page, button, label, set_role
@@ -51,6 +57,8 @@ class RecordPage(Page):
         self._count.setRange(1, 1)
         self._count.setAccessibleName(self.tr("How many charts"))
         self._shuffle = QCheckBox(self.tr("In random order"))
+        self.drift = DriftChoice(workspace)
+        self.drift.asked.connect(self._ask_check)
         self._name = QLineEdit("reading")
         self._name.setAccessibleName(self.tr("Name of the session"))
         self._override = QCheckBox(self.tr("Record without a valid calibration"))
@@ -104,18 +112,22 @@ class RecordPage(Page):
         items = list(self.charts.items)
         if self._shuffle.isChecked():
             random.shuffle(items)
+        plan = drift_plan(work, self.drift.every)
+        settings = {"drift_check": {"every": plan.schedule.every, **asdict(plan.limits)}}
         try:
-            writer = work.start_session(self._name.text().strip(), for_dataset=True)
+            writer = work.start_session(self._name.text().strip(), for_dataset=True, settings=settings)
             study = RecordingStudy(items[: self._count.value()], writer, work.acquisition)
         except GazelabError as fault:
             work.end_session()
             work.told.emit(str(fault), "bad")
             return
         self.study = study
-        self.stimulus = StimulusWindow(study, monitor, work.clock)
+        self.stimulus = StimulusWindow(study, monitor, work.clock, plan)
         self.stimulus.stepped.connect(self._stepped)
         self.stimulus.ended.connect(self._ended)
         self.stimulus.shown.connect(self._shown)
+        self.stimulus.checked.connect(self._checked)
+        self.stimulus.drift.target_shown.connect(self._look_at)
         self.operator.start(study, second_screen=len(monitors()) > 1)
         self._refresh()
         self.stimulus.run()
@@ -129,6 +141,16 @@ class RecordPage(Page):
         chart = None if self.study is None else self.study.current
         if chart is not None and screen is not None:
             work.driver.read(work.source, chart, placement, screen, time_ns)
+
+    def _look_at(self, target: Target, time_ns: int) -> None:
+        self._work.driver.look_at(self._work.source, target, time_ns)
+
+    def _ask_check(self) -> None:
+        if self.stimulus is not None:
+            self.stimulus.ask_check()
+
+    def _checked(self, outcome: DriftOutcome) -> None:
+        self._work.told.emit(outcome_text(outcome), role_of(outcome))
 
     def _stepped(self) -> None:
         if self.study is not None:
@@ -177,6 +199,7 @@ class RecordPage(Page):
             self._override.setChecked(work.overridden)
         self._begin.setEnabled(not why and bool(self.charts.items) and not self.running)
         self._stop.setEnabled(self.running)
+        self.drift.refresh(running=self.running)
         self._gate.setText(why or self.tr("Ready for participant {code}.").format(code=work.participant))
         set_role(self._gate, "warn" if why or (not work.profile and work.needs_calibration) else "good")
 
@@ -192,6 +215,7 @@ class RecordPage(Page):
         line.addWidget(self._shuffle)
         line.addStretch(1)
         what.body.addLayout(line)
+        what.body.addWidget(self.drift)
         session = Card(self.tr("Session"))
         line = QHBoxLayout()
         line.addWidget(label(self.tr("Name"), "muted"))
@@ -203,8 +227,8 @@ class RecordPage(Page):
         session.body.addWidget(self._told)
         session.body.addWidget(self._progress)
         keys = self.tr(
-            "The participant's keys: Space shows the chart, typing and Enter answers,"
-            " Esc pauses, Esc again stops."
+            "The participant's keys: Space shows the chart, typing and Enter answers, D between charts checks"
+            " for drift, Esc pauses, Esc again stops."
         )
         session.body.addWidget(label(keys, "muted", wrap=True))
         left = QVBoxLayout()

@@ -11,33 +11,28 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import ParamSpec
 
-from PyQt6.QtCore import QEvent, QObject, Qt, QTimer, pyqtSignal
-from PyQt6.QtGui import (
-    QCloseEvent,
-    QColor,
-    QFont,
-    QGuiApplication,
-    QKeyEvent,
-    QPainter,
-    QPaintEvent,
-    QResizeEvent,
-    QScreen,
-)
-from PyQt6.QtWidgets import QLineEdit, QWidget
+from PyQt6.QtCore import QCoreApplication, QEvent, Qt, QTimer, pyqtSignal
+from PyQt6.QtGui import QCloseEvent, QColor, QKeyEvent, QPainter, QPaintEvent, QResizeEvent, QScreen
 
 from gazelab.core.errors import GazelabError, PictureError
+from gazelab.core.gaze import SourceState
 from gazelab.core.geometry import Placement, Screen
 from gazelab.core.picture import Picture
+from gazelab.pipeline.drift import DriftOutcome
 from gazelab.pipeline.study import RecordingStudy, StudyState
 from gazelab.sessions.markers import MarkerKind
 from gazelab.sources.base import Clock
+from gazelab.ui.answer_field import AnswerField
 from gazelab.ui.colours import NEUTRAL_RGB
+from gazelab.ui.drift_step import DriftPlan, DriftStep
+from gazelab.ui.monitor_window import MonitorWindow
 from gazelab.ui.monitors import cover, device_corner
-from gazelab.ui.trial_view import INK, TrialView
+from gazelab.ui.step_words import draw_words, paused_words, ready_words
+from gazelab.ui.study_watch import StudyWatch
+from gazelab.ui.trial_view import TrialView
 
 log = logging.getLogger(__name__)
 
-WATCH_MS = 200
 P = ParamSpec("P")
 
 
@@ -45,12 +40,13 @@ class Phase(StrEnum):
     """What is on the screen."""
 
     READY = "ready"
+    CHECKING = "checking"
     READING = "reading"
     PAUSED = "paused"
     OVER = "over"
 
 
-class StimulusWindow(QWidget):
+class StimulusWindow(MonitorWindow):
     """Runs one study on one monitor.
 
     Parameters
@@ -58,11 +54,15 @@ class StimulusWindow(QWidget):
     study : RecordingStudy
     monitor : QScreen
     clock : Clock
+    plan : DriftPlan, optional
+        When to check for drift; by default only when asked.
 
     Signals
     -------
     shown : Placement, int
         A chart is on since that time.
+    checked : DriftOutcome
+        A drift check came to that.
     stepped
         A trial began or ended.
     ended : str
@@ -71,16 +71,15 @@ class StimulusWindow(QWidget):
 
     shown = pyqtSignal(object, object)
     stepped = pyqtSignal()
+    checked = pyqtSignal(object)
     ended = pyqtSignal(str)
 
-    def __init__(self, study: RecordingStudy, monitor: QScreen, clock: Clock) -> None:
-        super().__init__(None, Qt.WindowType.Window | Qt.WindowType.FramelessWindowHint)
-        self.setWindowTitle(self.tr("Reading"))
-        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+    def __init__(
+        self, study: RecordingStudy, monitor: QScreen, clock: Clock, plan: DriftPlan | None = None
+    ) -> None:
+        super().__init__(monitor, QCoreApplication.translate("StimulusWindow", "Reading"))
         self.phase = Phase.READY
         self._study = study
-        self._monitor = monitor
         self._clock = clock
         self._note = ""
         self._step = 0
@@ -89,23 +88,18 @@ class StimulusWindow(QWidget):
         self._focused = True
         self._picture: Picture | None = None
         self._trial: TrialView | None = None
-        self._source_state = study.acquisition.state
-        self._answer = QLineEdit(self)
-        self._answer.setStyleSheet(
-            "QLineEdit { background: white; color: #14181e; border: 2px solid #14181e; border-radius: 6px;"
-            " padding: 4px 10px; font-size: 22px; }"
-        )
-        self._answer.setPlaceholderText(self.tr("Your answer, then Enter"))
-        self._answer.setAccessibleName(self.tr("Your answer"))
-        self._answer.installEventFilter(self)
-        self._answer.hide()
-        self._watch = QTimer(self)
-        self._watch.setInterval(WATCH_MS)
-        self._watch.timeout.connect(self._look_after)
-        monitor.geometryChanged.connect(self._geometry_changed)
-        app = QGuiApplication.instance()
-        if isinstance(app, QGuiApplication):
-            app.screenRemoved.connect(self._screen_removed)
+        self._answer = AnswerField(self)
+        self._answer.given.connect(self._answered)
+        self._answer.skipped.connect(self._answered)
+        self._answer.escaped.connect(self._escape)
+        self._reads_next = False
+        self.drift = DriftStep(study.acquisition, plan or DriftPlan(), clock, self)
+        self.drift.decided.connect(self._write_check)
+        self.drift.ended.connect(self._after_check)
+        self.drift.changed.connect(self.update)
+        self._watch = StudyWatch(study, self)
+        self._watch.source_changed.connect(self._write_source)
+        self._watch.failed.connect(self._finish)
 
     @property
     def placement(self) -> Placement | None:
@@ -122,6 +116,7 @@ class StimulusWindow(QWidget):
         """Take the chart off (it counts as skipped) and wait."""
         if self.phase in (Phase.PAUSED, Phase.OVER):
             return
+        self.drift.skip()
         self._guard(self._leave_trial, reason)
         self._guard(self._study.event, MarkerKind.PAUSE, self._clock(), reason=reason)
         if self._study.state is StudyState.DONE:
@@ -132,44 +127,42 @@ class StimulusWindow(QWidget):
     def stop(self, why: str) -> None:
         """End the study here; what was recorded stays."""
         if self.phase is not Phase.OVER:
+            self.drift.skip()
             self._guard(self._study.abort, self._clock())
             self._finish(why)
 
     def give(self, answer: str) -> None:
         """Answer in the participant's place, as if it had been typed."""
         self._answer.setText(answer)
-        self._give_answer(skip=False)
+        self._answer.give(skip=False)
+
+    def ask_check(self) -> None:
+        """Check for drift now, or before the next chart if one is on."""
+        self.drift.asked = True
+        if self._armed and self.phase in (Phase.READY, Phase.PAUSED):
+            self._begin_check(reads_next=False)
 
     def keyPressEvent(self, a0: QKeyEvent | None) -> None:
-        """Space goes on, Esc pauses or stops."""
+        """Space goes on, D checks for drift, Esc pauses or stops."""
         if a0 is None or a0.isAutoRepeat():
             return
-        fresh = self._armed and not self._key_down
-        if a0.key() == Qt.Key.Key_Escape:
+        key, fresh = a0.key(), self._armed and not self._key_down
+        self._key_down |= key == Qt.Key.Key_Space
+        if key == Qt.Key.Key_Escape:
             self._escape()
-        elif a0.key() == Qt.Key.Key_Space:
-            self._key_down = True
-            if fresh and self.phase in (Phase.READY, Phase.PAUSED):
-                self._next()
+        elif not fresh:
+            return
+        elif self.phase is Phase.CHECKING:
+            self.drift.key(key)
+        elif key == Qt.Key.Key_Space and self.phase in (Phase.READY, Phase.PAUSED):
+            self._next()
+        elif key == Qt.Key.Key_D:
+            self.ask_check()
 
     def keyReleaseEvent(self, a0: QKeyEvent | None) -> None:
         """See the space bar come up again."""
         if a0 is not None and a0.key() == Qt.Key.Key_Space and not a0.isAutoRepeat():
             self._key_down = False
-
-    def eventFilter(self, a0: QObject | None, a1: QEvent | None) -> bool:
-        """Take Enter and Esc out of the answer field, and everything typed before the chart was on."""
-        if a0 is self._answer and isinstance(a1, QKeyEvent) and a1.type() == QEvent.Type.KeyPress:
-            if a1.key() == Qt.Key.Key_Escape:
-                self._escape()
-                return True
-            if not self._armed:
-                return True
-            if a1.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-                if not a1.isAutoRepeat():
-                    self._give_answer(skip=bool(a1.modifiers() & Qt.KeyboardModifier.ShiftModifier))
-                return True
-        return super().eventFilter(a0, a1)
 
     def changeEvent(self, a0: QEvent | None) -> None:
         """Log it when another window takes the keyboard, and when it comes back."""
@@ -187,13 +180,10 @@ class StimulusWindow(QWidget):
         painter.fillRect(self.rect(), QColor(*NEUTRAL_RGB))
         if self.phase is Phase.READING and self._trial is not None:
             self._trial.draw(painter, self.font())
+        elif self.phase is Phase.CHECKING and not self.drift.refused:
+            self.drift.draw(painter, device_corner(self, self._monitor), self.devicePixelRatioF())
         else:
-            font = QFont(self.font())
-            font.setPixelSize(24)
-            painter.setFont(font)
-            painter.setPen(INK)
-            flags = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
-            painter.drawText(self.rect().adjusted(40, 40, -40, -40), flags, self._words())
+            draw_words(painter, self.rect(), self.font(), self._words())
         if not self._armed:
             # Runs once the pixels above have gone to the window system: the nearest we get to the swap.
             step = self._step
@@ -205,14 +195,12 @@ class StimulusWindow(QWidget):
         super().closeEvent(a0)
 
     def _words(self) -> str:
+        if self.phase is Phase.CHECKING:
+            return self.drift.words()
         if self.phase is Phase.PAUSED:
-            return self.tr("{note}\n\nSpace bar: go on.   Esc: stop and save.").format(note=self._note)
-        chart, total = self._study.index + 1, len(self._study.charts)
-        return self.tr(
-            "Chart {chart} of {total}\n\n"
-            "Read the question, look at the chart, type the answer, press Enter.\n\n"
-            "Press the space bar when you are ready."
-        ).format(chart=chart, total=total)
+            return paused_words(self._note)
+        study = self._study
+        return ready_words(study.index + 1, len(study.charts), self.drift.due(study.index))
 
     def _go(self, phase: Phase) -> None:
         """Change the step, unless all is over; keys count only once it has been drawn."""
@@ -220,7 +208,7 @@ class StimulusWindow(QWidget):
             return
         self.phase = phase
         self._step += 1
-        self._armed = False
+        self._armed = self._answer.armed = False
         self._answer.clear()
         self._answer.setVisible(phase is Phase.READING)
         self.raise_()
@@ -231,10 +219,19 @@ class StimulusWindow(QWidget):
         self.stepped.emit()
 
     def _next(self) -> None:
+        if self._study.state is StudyState.READY and self.drift.due(self._study.index):
+            self._begin_check(reads_next=True)
+        else:
+            self._read()
+
+    def _resume(self) -> None:
         if self.phase is Phase.PAUSED:
             self._guard(self._study.event, MarkerKind.RESUME, self._clock())
         self._note = ""
         self._trial = None
+
+    def _read(self) -> None:
+        self._resume()
         while self._study.state is StudyState.READY:
             try:
                 self._picture = self._study.prepare()
@@ -248,27 +245,44 @@ class StimulusWindow(QWidget):
             return
         self._finish("")
 
+    def _begin_check(self, *, reads_next: bool) -> None:
+        self._resume()
+        self._reads_next = reads_next
+        self._go(Phase.CHECKING)
+
+    def _write_check(self, outcome: DriftOutcome) -> None:
+        self.drift.done(self._study.index)
+        self._guard(self._study.drift_check, outcome, self._clock())
+        self.checked.emit(outcome)
+        self.update()
+
+    def _after_check(self) -> None:
+        if self.phase is Phase.OVER:
+            return
+        if self._reads_next:
+            self._read()
+        else:
+            self._go(Phase.READY)
+
     def _now_on_screen(self, step: int) -> None:
         """Take note that a step is on; an earlier one's paint event does not count for a later one."""
         if self._armed or step != self._step or self.phase is Phase.OVER:
             return
-        self._armed = True
+        self._armed = self._answer.armed = True
         placement = self.placement
+        if self.phase is Phase.CHECKING and self._focused:
+            self.drift.begin()
         if self.phase is Phase.READING and placement is not None:
             time_ns = self._clock()
             self._guard(self._study.show, placement, time_ns)
             self.shown.emit(placement, time_ns)
             self.stepped.emit()
 
-    def _give_answer(self, skip: bool) -> None:
-        text = self._answer.text().strip()
-        if not text and not skip:
-            self._answer.setPlaceholderText(self.tr("Shift+Enter: no answer"))
-            return
-        if skip:
-            self._guard(self._study.skip, self._clock(), "no answer")
-        else:
+    def _answered(self, text: str = "") -> None:
+        if text:
             self._guard(self._study.answer, text, self._clock())
+        else:
+            self._guard(self._study.skip, self._clock(), "no answer")
         if self.phase is Phase.OVER:
             return
         if self._study.state is StudyState.DONE:
@@ -296,26 +310,22 @@ class StimulusWindow(QWidget):
         self._guard(self._study.event, kind, self._clock())
         if active and self.phase is Phase.READING:
             self._answer.setFocus()
+        if self.phase is Phase.CHECKING and self._armed and not self.drift.refused:
+            # Eyes on another window were not on the target.
+            (self.drift.begin if active else self.drift.hold)()
 
-    def _geometry_changed(self) -> None:
-        if self.phase is not Phase.OVER:
-            self._note = self.tr("The screen's resolution changed; the calibration no longer fits.")
-            self.pause("resolution changed")
+    def monitor_changed(self, why: str) -> None:
+        """Pause: the chart is not where it was, or on no screen at all."""
+        unplugged = why == "monitor unplugged"
+        self._note = (
+            self.tr("The monitor was unplugged.")
+            if unplugged
+            else self.tr("The screen's resolution changed; the calibration no longer fits.")
+        )
+        self.pause(why)
 
-    def _screen_removed(self, gone: QScreen | None) -> None:
-        if self.phase is not Phase.OVER and (gone is None or gone is self._monitor):
-            self._note = self.tr("The monitor was unplugged.")
-            self.pause("monitor unplugged")
-
-    def _look_after(self) -> None:
-        """Write changes of the source's state, and stop if the disk is full."""
-        state = self._study.acquisition.state
-        if state is not self._source_state:
-            self._source_state = state
-            self._guard(self._study.event, MarkerKind.SOURCE_STATE, self._clock(), state=state.value)
-        fault = self._study.writer.fault
-        if fault is not None:
-            self._finish(str(fault))
+    def _write_source(self, state: SourceState) -> None:
+        self._guard(self._study.event, MarkerKind.SOURCE_STATE, self._clock(), state=state.value)
 
     def _guard(self, step: Callable[P, None], *values: P.args, **more: P.kwargs) -> None:
         """Do a step of the study; a fault of the disk ends it with a sentence."""
@@ -330,9 +340,8 @@ class StimulusWindow(QWidget):
             return
         self.phase = Phase.OVER
         self._watch.stop()
-        app = QGuiApplication.instance()
-        if isinstance(app, QGuiApplication):
-            app.screenRemoved.disconnect(self._screen_removed)
+        self.drift.stop()
+        self.let_go()
         self.ended.emit(why)
         self.close()
 

@@ -197,7 +197,7 @@ def test_a_source_that_is_lost_is_written_into_the_session(qtbot, window, worksp
 
     run(qtbot, window)
     workspace.source.state = SourceState.LOST
-    window._look_after()
+    window._watch.look()
     assert {"kind": "source_state", "state": "lost"}.items() <= markers(workspace)[-2].items()
 
 
