@@ -22,13 +22,12 @@ COLUMNS = ("trial", "chart", "s", "Hz", "lost", "blinks", "gap s", "RMS-S2S", "S
 
 def trial_cells(quality: TrialQuality) -> list[str]:
     """Give one trial's figures as text, in the order of `COLUMNS`; the loss is the greater of the two."""
-    worst = max((v for v in (quality.data_loss, quality.time_loss) if math.isfinite(v)), default=math.nan)
     return [
         str(quality.trial + 1),
         quality.chart_id,
         f"{quality.duration_s:.1f}",
         number(quality.rate_hz, "{:.1f}"),
-        share(worst),
+        share(quality.loss),
         share(quality.blink_loss),
         f"{quality.longest_gap_s:.2f}",
         precision(quality.rms_s2s_deg, quality.rms_s2s_px),

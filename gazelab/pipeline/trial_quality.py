@@ -126,6 +126,11 @@ class TrialQuality:
     skipped: bool
     complete: bool
 
+    @property
+    def loss(self) -> float:
+        """The greater of both losses; NaN without either."""
+        return max((v for v in (self.data_loss, self.time_loss) if math.isfinite(v)), default=math.nan)
+
     def to_json(self) -> dict[str, Any]:
         """Give JSON-ready values: what was not measured is None."""
         plain: dict[str, Any] = _plain(asdict(self))

@@ -20,6 +20,7 @@ from gazelab.ui.canvas import Heat
 from gazelab.ui.gaze_plot import GazePlot
 from gazelab.ui.pair_view import PairView
 from gazelab.ui.parts import Page, label
+from gazelab.ui.quality_view import QualityTab
 from gazelab.ui.replay_model import ReplayModel
 from gazelab.ui.replay_side import AttentionTab, ReplaySide
 from gazelab.ui.session_choice import SessionChoice
@@ -60,7 +61,10 @@ class ReplayPage(Page):
         self.attention = AttentionTab(workspace.settings.model.name)
         self.model_choice, self.scores = self.attention.model_choice, self.attention.scores
         self.side = ReplaySide()
+        self.quality = QualityTab(workspace)
+        self.quality.trial_chosen.connect(self.choice.go_to)
         self.side.addTab(self.attention, self.tr("Attention"))
+        self.side.addTab(self.quality, self.tr("Quality"))
         self._model = ReplayModel(workspace, self.pair, self.attention)
         self._model.failed.connect(self._failed)
         self._question = label("", wrap=True)
@@ -106,6 +110,7 @@ class ReplayPage(Page):
         # Nothing of the one before may be chosen or read beside the name of this one.
         self._replay = None
         self.choice.set_session(path, ())
+        self.quality.set_replay(None)
         self.pair.set_person_note("")
         if self._complained:
             self._complained = False
@@ -125,6 +130,7 @@ class ReplayPage(Page):
     def _opened(self, replay: Replay) -> None:
         self._replay = replay
         self.choice.set_session(replay.session.path, replay.trials)
+        self.quality.set_replay(replay)
         problems = replay.session.report
         if problems:
             self._complained = True
@@ -149,6 +155,7 @@ class ReplayPage(Page):
             return
         trial = replay.trials[index]
         self._trial = trial
+        self.quality.show_trial(index)
         self._model.clear()
         try:
             self.pair.set_picture(replay.picture(trial))

@@ -21,6 +21,9 @@ class ReplaySide(QTabWidget):
         super().__init__(parent)
         self.setFixedWidth(PANEL_WIDTH)
         self.setDocumentMode(True)
+        bar = self.tabBar()
+        if bar is not None:
+            bar.setDrawBase(False)
         self.setAccessibleName(self.tr("Beside the charts"))
 
 

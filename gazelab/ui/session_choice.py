@@ -73,7 +73,10 @@ class SessionChoice(QWidget):
 
     def step(self, by: int) -> None:
         """Go to the next or previous trial."""
-        index = self._trials.currentIndex() + by
+        self.go_to(self._trials.currentIndex() + by)
+
+    def go_to(self, index: int) -> None:
+        """Go to a trial by its place in the session, if there is such a one."""
         if 0 <= index < self._trials.count():
             self._trials.setCurrentIndex(index)
             self.trial_chosen.emit(index)
