@@ -101,10 +101,11 @@ def demo(
     Its rendered face goes through the real face landmarker; the embedded model answers the same questions;
     the session, the fixations, the maps, the scores and an HTML report are written.
     """
+    from gazelab.cli.pictures import draw_validation
     from gazelab.pipeline.demo import demo_table, run_demo
 
     root_folder = data_root(data if data is not None else out)
-    result = run_demo(out, root_folder, seed, lambda text: typer.echo(text, err=True))
+    result = run_demo(out, root_folder, seed, lambda text: typer.echo(text, err=True), draw_validation)
     typer.echo(json.dumps(result.to_json(), allow_nan=False) if as_json else demo_table(result))
     if window and not as_json and has_screen():
         open_app(root_folder, result.session_path)

@@ -100,6 +100,7 @@ def calibrate(
         _need_no_window({"--screen": screen})
         more = {"points": n_points, "style": how_shown, "head_phase": moving, "no_head_phase": not moving}
         _open_app("calibrate", root, chosen, device, participant, **more)
+    from gazelab.cli.pictures import draw_validation
     from gazelab.pipeline.synthetic_session import Calibrating, calibrate_synthetic
 
     def say(text: str) -> None:
@@ -109,6 +110,7 @@ def calibrate(
     profile, path = calibrate_synthetic(
         root, shown, participant, seed, Calibrating(n_points, how_shown, moving), say
     )
+    draw_validation(path, profile)
     v = profile.validation
     typer.echo(
         f"accuracy {v.accuracy_deg:.2f} deg ({v.accuracy_px:.0f} px),"

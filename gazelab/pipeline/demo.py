@@ -19,7 +19,7 @@ from gazelab.metrics.event_agreement import blind_pieces, event_f1
 from gazelab.pipeline.compare import SkippedTrial, TrialComparison, compare_sessions
 from gazelab.pipeline.replay import Replay
 from gazelab.pipeline.report import score_table, table_text, write_report
-from gazelab.pipeline.synthetic_session import SyntheticRun, run_synthetic_session
+from gazelab.pipeline.synthetic_session import Draw, SyntheticRun, run_synthetic_session
 
 N_CHARTS = 4
 DEMO_SCREEN = Screen("synthetic laptop", 1920, 1080, 345.0, 194.0, 600.0, "user")
@@ -77,7 +77,7 @@ class DemoResult:
         }
 
 
-def run_demo(out: Path, root: Path, seed: int, say: Say) -> DemoResult:
+def run_demo(out: Path, root: Path, seed: int, say: Say, draw: Draw | None = None) -> DemoResult:
     """Run the whole loop.
 
     Parameters
@@ -89,6 +89,8 @@ def run_demo(out: Path, root: Path, seed: int, say: Say) -> DemoResult:
     seed : int
     say : callable
         Told what is going on.
+    draw : callable, optional
+        Puts a picture of the validation beside the profile that it is given with its folder.
 
     Raises
     ------
@@ -103,7 +105,7 @@ def run_demo(out: Path, root: Path, seed: int, say: Say) -> DemoResult:
         ) from fault
     charts = choose_charts(seed)
     session_id = free_id(root, f"demo-{seed}")
-    run = run_synthetic_session(root, session_id, charts, DEMO_SCREEN, seed, say)
+    run = run_synthetic_session(root, session_id, charts, DEMO_SCREEN, seed, say, draw=draw)
     say("The embedded model answers the same questions")
     model = open_model(EMBEDDED)
     results = [r for _, r in compare_sessions([run.session_path], model)]

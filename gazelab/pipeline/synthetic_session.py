@@ -23,6 +23,7 @@ from gazelab.pipeline.synthetic_subject import SyntheticSubject
 from gazelab.sessions.writer import SessionWriter
 
 Say = Callable[[str], None]
+Draw = Callable[[Path, Profile], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +69,11 @@ def run_synthetic_session(
     seed: int,
     say: Say,
     participant: str = "SYNTHETIC",
+    draw: Draw | None = None,
 ) -> SyntheticRun:
     """Calibrate, validate and record a synthetic participant into `<root>`.
+
+    `draw` puts a picture beside the saved profile, before the session takes its copy.
 
     Raises
     ------
@@ -81,6 +85,8 @@ def run_synthetic_session(
     subject = SyntheticSubject(screen, seed)
     with subject.gaze:
         profile, profile_path = _calibrated(subject, root, participant, seed, Calibrating(), say)
+        if draw is not None:
+            draw(profile_path, profile)
         subject.gaze.use(profile)
         truth = _record(subject, root, session_id, charts, profile, profile_path, seed, say)
     return SyntheticRun(root / "sessions" / session_id, profile_path, profile, truth)

@@ -72,6 +72,8 @@ def test_the_session_can_be_read_again(demo):
     assert session.report == []
     assert session.header.closed
     assert session.header.calibrated
+    [copy] = session.calibrations()
+    assert (copy / "validation.png").stat().st_size > 1000
     assert not session.header.for_dataset
     trials = session.trials()
     assert len(trials) == N_CHARTS
