@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gazelab.core.errors import SessionError
+from gazelab.sessions.kept_quality import kept_quality
 from gazelab.sessions.names import check_session_id
 from gazelab.sessions.reader import Session
 from gazelab.sessions.schema import Summary
@@ -34,6 +35,9 @@ class SessionLine:
         False if the recording was cut off, or still runs.
     problem : str
         Why it cannot be read, or the fault that stopped it; "" if all is well.
+    quality : str
+        "good", "review" or "poor" by the report that `gazelab quality` keeps; "" if there is none that is
+        newer than the session's files.
     """
 
     session_id: str
@@ -47,6 +51,7 @@ class SessionLine:
     data_loss: float | None = None
     closed: bool = False
     problem: str = ""
+    quality: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Give the fields as JSON-ready values."""
@@ -56,7 +61,8 @@ class SessionLine:
         """Give one line of text for a list."""
         duration = "?" if self.duration_s is None else f"{self.duration_s:.1f} s"
         loss = "" if self.data_loss is None else f", {self.data_loss:.1%} lost"
-        facts = f"{self.n_trials} trials, {self.n_samples} samples{loss}"
+        quality = f", quality {self.quality}" if self.quality else ""
+        facts = f"{self.n_trials} trials, {self.n_samples} samples{loss}{quality}"
         remark = self.problem or ("" if self.closed else "cut off, or still recording")
         head = f"{self.session_id}  {self.participant or '?'}  {self.source or '?'}  {duration}  {facts}"
         return f"{head}  ({remark})" if remark else head
@@ -230,6 +236,7 @@ def _line(path: Path) -> SessionLine:
         data_loss=1 - summary.n_valid / n_samples if n_samples else None,
         closed=header.closed,
         problem=header.fault,
+        quality=kept_quality(path),
     )
 
 
