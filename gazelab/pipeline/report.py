@@ -104,7 +104,7 @@ def report_data(
         "quality_note": "; ".join(notes)
         if notes
         else "The session was closed in order; nothing was repaired.",
-        "quality": quality_section(quality or assess(replay)),
+        "quality": quality_section(replay, quality or assess(replay)),
         "means": asdict(means_table(means)),
         "trials": [_trial(replay, r) for r in compared],
     }

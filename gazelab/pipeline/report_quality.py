@@ -6,12 +6,14 @@ from dataclasses import asdict
 from typing import Any
 
 from gazelab.pipeline.quality_text import COLUMNS, summary_lines, trial_cells
+from gazelab.pipeline.replay import Replay
+from gazelab.pipeline.reporting import VALIDATION_COLUMNS, reporting_lines, validation_rows
 from gazelab.pipeline.session_quality import SessionQuality, TrialReport
 
 MARKS = {"keep": "✓", "review": "?", "exclude": "✕"}
 
 
-def quality_section(quality: SessionQuality) -> dict[str, Any]:
+def quality_section(replay: Replay, quality: SessionQuality) -> dict[str, Any]:
     """Give what the page shows of a session's quality, JSON-ready."""
     limits = ", ".join(
         f"{name.replace('_', ' ')} {value:g}" for name, value in asdict(quality.limits).items()
@@ -30,6 +32,11 @@ def quality_section(quality: SessionQuality) -> dict[str, Any]:
             }
             for report in quality.trials
         ],
+        "validation": {
+            "columns": list(VALIDATION_COLUMNS),
+            "rows": validation_rows(quality.calibration),
+        },
+        "to_report": reporting_lines(replay, quality),
         "note": "A trial to exclude is left out of means, with its reasons, and shown all the same.",
         "limits": f"Beyond these a trial is to be looked at or excluded (shares are 0 to 1): {limits}.",
     }

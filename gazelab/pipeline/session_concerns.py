@@ -15,12 +15,24 @@ from gazelab.sessions.files import read_file
 log = logging.getLogger(__name__)
 
 MAX_PROFILE_BYTES = 16 * 1024 * 1024
+FIGURES = (
+    "accuracy_deg",
+    "accuracy_px",
+    "rms_s2s_deg",
+    "rms_s2s_px",
+    "sd_deg",
+    "sd_px",
+    "data_loss",
+)
+TARGET_FIGURES = (*FIGURES, "n_samples", "x_px", "y_px")
 
 
 def calibration_in_force(replay: Replay) -> dict[str, Any]:
     """Tell what is known of the calibration in force at the start, JSON-ready; None for what is not."""
     header = replay.session.header
-    kept = _profile_record(replay)
+    profile = _profile(replay)
+    kept = profile.get("record")
+    record = kept if isinstance(kept, dict) else {}
     return {
         "calibrated": header.calibrated,
         "for_dataset": header.for_dataset,
@@ -29,26 +41,40 @@ def calibration_in_force(replay: Replay) -> dict[str, Any]:
             for name in ("accuracy_deg", "accuracy_px", "precision_rms_s2s_deg", "precision_sd_deg")
         },
         "profile": header.profile.get("id"),
-        "state": _text(kept.get("state")) or None,
-        "accepted_with": _text(kept.get("note")),
+        "state": _text(record.get("state")) or None,
+        "accepted_with": _text(record.get("note")),
+        "validation": _validation(profile.get("validation")),
         "session_note": header.note,
     }
 
 
-def _profile_record(replay: Replay) -> dict[str, Any]:
-    """Read what the session's own copy of the profile says of its procedure; nothing where it has none."""
-    copies = replay.session.calibrations()
-    wanted = [path for path in copies if path.name == replay.session.header.profile.get("id")]
-    for folder in wanted:
+def _profile(replay: Replay) -> dict[str, Any]:
+    """Read the session's own copy of the profile in force; empty where it has none that can be read."""
+    wanted = replay.session.header.profile.get("id")
+    for folder in replay.session.calibrations():
+        if folder.name != wanted:
+            continue
         try:
             found = json.loads(read_file(folder / "profile.json", MAX_PROFILE_BYTES))
-            record = found["record"]
-        except (OSError, SessionError, ValueError, RecursionError, KeyError, TypeError) as fault:
-            log.warning("%s: its record is not read (%s)", folder, fault)
+        except (OSError, SessionError, ValueError, RecursionError) as fault:
+            log.warning("%s: its profile is not read (%s)", folder, fault)
             continue
-        if isinstance(record, dict):
-            return record
+        if isinstance(found, dict):
+            return found
     return {}
+
+
+def _validation(found: Any) -> dict[str, Any] | None:
+    """Take the figures of a validation, overall and for each target; None where there are none."""
+    if not isinstance(found, dict):
+        return None
+    targets = found.get("targets")
+    rows = [_figures(target, TARGET_FIGURES) for target in (targets if isinstance(targets, list) else [])]
+    return {**_figures(found, (*FIGURES, "rate_hz")), "targets": rows}
+
+
+def _figures(found: Any, names: tuple[str, ...]) -> dict[str, float | None]:
+    return {name: _number(found.get(name)) if isinstance(found, dict) else None for name in names}
 
 
 def concerns_of(replay: Replay, calibration: dict[str, Any], limits: QualityLimits) -> list[str]:
