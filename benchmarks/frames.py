@@ -28,6 +28,7 @@ from typing import Any
 
 import numpy as np
 
+from gazelab.calibration.head_box import HeadBox
 from gazelab.calibration.mapping import GazeMapping, fit
 from gazelab.core.gaze import Frame, SourceState
 from gazelab.core.geometry import Screen
@@ -79,8 +80,8 @@ def frame_of(pictures: list[np.ndarray], index: int) -> Frame:
     return Frame(pictures[turn(index, len(pictures))], time_ns, time_ns, index)
 
 
-def rendered(size_px: tuple[int, int]) -> tuple[list[np.ndarray], GazeMapping]:
-    """Give pictures of the synthetic participant looking at nine places, and a mapping fitted on them."""
+def rendered(size_px: tuple[int, int]) -> tuple[list[np.ndarray], GazeMapping, HeadBox | None]:
+    """Give pictures of the synthetic participant looking at nine places, and the calibration they make."""
     places = [(x, y) for y in (60, 540, 1020) for x in (80, 960, 1840)]
     looks = [Look(k * 400_000_000, k * 400_000_000 + 330_000_000, *at) for k, at in enumerate(places * 2)]
     script = GazeScript(SCREEN, looks)
@@ -89,14 +90,18 @@ def rendered(size_px: tuple[int, int]) -> tuple[list[np.ndarray], GazeMapping]:
         rows = np.array([reader.read(frame).features for frame in frames])
     at = np.array([script.position(int(t)) for t in rows["time_ns"]])
     target = np.unique(at.round(), axis=0, return_inverse=True)[1].reshape(-1)
-    return [frame.rgb for frame in frames], fit(rows, at, target, SCREEN)
+    return [frame.rgb for frame in frames], fit(rows, at, target, SCREEN), HeadBox.of(rows)
 
 
 @contextmanager
-def whole_loop(pictures: list[np.ndarray], mapping: GazeMapping) -> Iterator[Acquisition]:
+def whole_loop(
+    pictures: list[np.ndarray], mapping: GazeMapping, head_box: HeadBox | None
+) -> Iterator[Acquisition]:
     """Give everything that takes part in recording, with a trial running."""
-    with tempfile.TemporaryDirectory() as root, CameraGaze(Camera(pictures), FaceReader()) as gaze:
-        gaze.mapping = mapping
+    with (
+        tempfile.TemporaryDirectory() as root,
+        CameraGaze(Camera(pictures), FaceReader(), mapping, head_box) as gaze,
+    ):
         header = header_for(gaze, SCREEN, "BENCHMARK", calibrated=True, for_dataset=False)
         with SessionWriter.create(Path(root), "frames", header) as writer:
             acquisition = Acquisition(gaze, SCREEN)
@@ -117,7 +122,7 @@ def compare(size_px: tuple[int, int], n_blocks: int, n_frames: int) -> dict[str,
     """Measure bare call, landmarker with features, and whole loop, in blocks that take turns."""
     import mediapipe
 
-    pictures, mapping = rendered(size_px)
+    pictures, *calibration = rendered(size_px)
     bgr = [np.ascontiguousarray(picture[..., ::-1]) for picture in pictures]
     bare = make_task(load_model(), "VIDEO", 0.5)
 
@@ -126,7 +131,7 @@ def compare(size_px: tuple[int, int], n_blocks: int, n_frames: int) -> dict[str,
         image = mediapipe.Image(image_format=mediapipe.ImageFormat.SRGB, data=rgb)
         return bare.detect_for_video(image, k * STEP_NS // 1_000_000)
 
-    with whole_loop(pictures, mapping) as acquisition, FaceReader() as reader:
+    with whole_loop(pictures, *calibration) as acquisition, FaceReader() as reader:
         steps: dict[str, Callable[[int], object]] = {
             "bare landmarker call": call,
             "landmarker + features": lambda k: reader.read(frame_of(pictures, k)),
@@ -173,9 +178,9 @@ def rss_mb() -> float:
 
 def soak(size_px: tuple[int, int], minutes: float) -> list[tuple[int, float]]:
     """Run a camera's minutes through the whole loop; frames so far and MB, once each camera minute."""
-    pictures, mapping = rendered(size_px)
+    pictures, *calibration = rendered(size_px)
     seen = []
-    with whole_loop(pictures, mapping) as acquisition:
+    with whole_loop(pictures, *calibration) as acquisition:
         for k in range(round(minutes * 1800) + 1):
             if k % TRIAL_FRAMES == 0:
                 seen.append((k, rss_mb()))

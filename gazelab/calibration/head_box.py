@@ -93,6 +93,12 @@ class HeadBox:
         inside: NDArray[np.bool_] = (self._beyond(rows) == 0).all(1)
         return inside
 
+    def holds(self, row: np.void) -> bool:
+        """Tell the same of one record, in plain floats: it is asked of every frame."""
+        pose = (*(float(row[name]) for name in NAMES[:3]), *row["head_mm"].tolist())
+        ranges = (self.yaw_deg, self.pitch_deg, self.roll_deg, self.x_mm, self.y_mm, self.z_mm)
+        return not any(v < low or v > high for v, (low, high) in zip(pose, ranges, strict=True))
+
     def hint(self, row: np.void) -> str:
         """Say how to come back into the box, from the subject's side; "" inside.
 

@@ -184,7 +184,7 @@ def put_gaze(
     head_box : HeadBox, optional
         Of the mapping's calibration: `outside_head_box` is set while the head isn't in it.
     """
-    row["outside_head_box"] = head_box is not None and not head_box.contains(features)[0]
+    row["outside_head_box"] = head_box is not None and not head_box.holds(features)
     row["blink"] = bool(eyes_closed(features).any())
     if row["blink"] or mapping is None:
         return

@@ -42,6 +42,7 @@ def test_one_wild_face_does_not_widen_the_box():
 def test_without_a_pose_there_is_no_box_and_an_unknown_pose_is_not_flagged():
     assert HeadBox.of(empty_features(20)) is None
     assert BOX.contains(empty_features(2)).tolist() == [True, True]
+    assert BOX.holds(empty_features(1)[0])
     assert BOX.hint(empty_features(1)[0]) == ""
 
 
@@ -68,6 +69,7 @@ def test_a_hint_says_how_to_come_back(pose, hint):
     row = heads(pose)
     assert BOX.hint(row[0]) == hint
     assert bool(BOX.contains(row)[0]) == (hint == "")
+    assert BOX.holds(row[0]) == (hint == "")
 
 
 def test_a_box_survives_json_and_a_broken_one_is_refused():
@@ -90,7 +92,9 @@ def test_a_short_look_aside_is_no_warning_and_a_second_of_it_is():
 
 
 @pytest.mark.parametrize("shift", [{"x_mm": 40.0}, {"z_mm": 60.0}, {"yaw_deg": 10.0}, {"pitch_deg": -10.0}])
-def test_G1_a_head_that_moves_after_a_minute_is_warned_of_within_two_seconds(shift, eyes, participant, screen):
+def test_G1_a_head_that_moves_after_a_minute_is_warned_of_within_two_seconds(
+    shift, eyes, participant, screen
+):
     """The calibration kept the head still; at t = 60 s the person sits elsewhere."""
     box = participant.work(CalibrationProcedure(screen, 9)).result().head_box
     watch, warned_ns = HeadWatch(), None
