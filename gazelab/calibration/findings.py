@@ -85,5 +85,5 @@ class Limits:
     max_accuracy_share: float = 0.1
     max_loss: float = 0.3
     suspect_ratio: float = 3.0
-    min_followed_share: float = 0.3
+    min_followed_share: float = 0.5
     min_turn_deg: float = 6.0

@@ -40,14 +40,17 @@ samples don't tell."""
 MIN_EXPLAINED = 0.5
 """Share of the irises' horizontal variance that the target's path must explain for a lag to be read off."""
 
-WINDOW_NS = 600 * MS
-MIN_CORRELATION = 0.7
-MIN_SWING = 2.0
-"""Of the target's part in the irises' motion within a window, in standard deviations of their noise: where
-the target hardly moves there is no correlation to speak of, and the distance alone decides."""
+WINDOW_NS = 800 * MS
+MIN_CORRELATION = 0.8
+MIN_SWING = 0.5
+"""Of the target's motion to the sides within a window, as a share of the largest: where it hardly moves that
+way there is no correlation to speak of (lids hide most of the irises' vertical motion), and the distance
+alone decides."""
 MAX_RESIDUAL = 3.5
 """Standard deviations of the irises' place about what the target's place predicts, above which the eye was
 elsewhere."""
+MIN_ROWS = 60
+"""Samples below which a run is no run."""
 NOISE_FLOOR = 0.006
 """Eye widths; a smaller spread than the landmarker's own isn't believed."""
 
@@ -194,9 +197,10 @@ class PursuitCollector:
         """Pair each sample with where the target was when the eye aimed, and sort them by cell."""
         rows, usable = self._log.rows(), self._log.usable()
         elapsed = np.array(self._log.times, np.int64) - (self.from_ns or 0)
-        lag_ns, estimated = pursuit_lag(rows, elapsed, usable, self.path)
+        along = goes_along(rows, elapsed, usable, self.path.at(elapsed - DEFAULT_LAG_NS))
+        lag_ns, estimated = pursuit_lag(rows, elapsed, along, self.path)
         places = self.path.at(elapsed - lag_ns)
-        on_it = usable & follows(rows, elapsed, usable, places)
+        on_it = near_target(rows, elapsed, along, places)
         spread = float(np.hypot(*iris_place(rows[usable]).std(0))) if usable.any() else 0.0
         self.run = PursuitRun(lag_ns, estimated, len(rows), int(usable.sum()), int(on_it.sum()), spread)
         anchors = np.array([(c.x_px, c.y_px) for c in self.cells])
@@ -205,14 +209,54 @@ class PursuitCollector:
         out: dict[Target, Collected] = {}
         for k, cell in enumerate(self.cells):
             here = nearest == k
-            n_on = int(on_it[here].sum())
-            rested = 2 * n_on > int(here.sum())
-            out[cell] = Collected(cell, rows[here], on_it[here], int(here.sum()), n_on, rested, places[here])
+            n_seen, n_open = int(here.sum()), int(usable[here].sum())
+            followed = 2 * int(on_it[here].sum()) > n_seen
+            out[cell] = Collected(cell, rows[here], on_it[here], n_seen, n_open, followed, places[here])
         return out
 
 
+def goes_along(
+    rows: NDArray[np.void], elapsed_ns: NDArray[np.int64], usable: NDArray[np.bool_], places: Floats
+) -> NDArray[np.bool_]:
+    """Tell round which samples the irises' path goes with the target's.
+
+    Parameters
+    ----------
+    rows : numpy.ndarray, shape (n,), FEATURE_DTYPE
+    elapsed_ns : numpy.ndarray, shape (n,)
+    usable : numpy.ndarray, shape (n,), bool
+        Open eyes.
+    places : numpy.ndarray, shape (n, 2)
+        Where the target was, about the lag before.
+
+    Returns
+    -------
+    numpy.ndarray, shape (n,), bool
+        False where the correlation over the window is too low: the eye rests, or goes elsewhere.
+    """
+    out = np.zeros(len(rows), bool)
+    index = np.flatnonzero(usable)
+    if len(index) < MIN_ROWS:
+        return out
+    eye, target, elapsed = iris_place(rows[index])[:, 0], places[index, 0], elapsed_ns[index]
+    first = np.searchsorted(elapsed, elapsed - WINDOW_NS // 2)
+    last = np.searchsorted(elapsed, elapsed + WINDOW_NS // 2)
+    swing = np.array([target[a:b].std() for a, b in zip(first, last, strict=True)])
+    judged = np.flatnonzero(swing > MIN_SWING * swing.max())
+    goes = np.array([_correlation(eye[first[k] : last[k]], target[first[k] : last[k]]) for k in judged])
+    # Where the target goes up or down or turns round, the nearest verdict holds.
+    nearest = np.abs(elapsed[:, None] - elapsed[judged][None]).argmin(1)
+    out[index] = (goes >= MIN_CORRELATION)[nearest]
+    return out
+
+
+def _correlation(a: Floats, b: Floats) -> float:
+    a, b = a - a.mean(), b - b.mean()
+    return float((a @ b) / max(float(np.sqrt((a @ a) * (b @ b))), 1e-12))
+
+
 def pursuit_lag(
-    rows: NDArray[np.void], elapsed_ns: NDArray[np.int64], usable: NDArray[np.bool_], path: PursuitPath
+    rows: NDArray[np.void], elapsed_ns: NDArray[np.int64], along: NDArray[np.bool_], path: PursuitPath
 ) -> tuple[int, bool]:
     """Estimate by how much the eye trailed the target.
 
@@ -226,9 +270,9 @@ def pursuit_lag(
     estimated : bool
         False: nothing to go by (the eye didn't follow, or the best lag lies at an end), and the usual lag.
     """
-    if usable.sum() < 60:
+    if along.sum() < MIN_ROWS:
         return DEFAULT_LAG_NS, False
-    iris, elapsed = iris_place(rows[usable]), elapsed_ns[usable]
+    iris, elapsed = iris_place(rows[along]), elapsed_ns[along]
     costs, explained = np.empty(len(LAGS_NS)), 0.0
     whole = np.median(np.abs(iris - np.median(iris, axis=0)), axis=0) / 0.6745
     for k, lag in enumerate(LAGS_NS):
@@ -241,49 +285,23 @@ def pursuit_lag(
     return int(LAGS_NS[best]), True
 
 
-def follows(
-    rows: NDArray[np.void], elapsed_ns: NDArray[np.int64], usable: NDArray[np.bool_], places: Floats
+def near_target(
+    rows: NDArray[np.void], elapsed_ns: NDArray[np.int64], along: NDArray[np.bool_], places: Floats
 ) -> NDArray[np.bool_]:
-    """Tell in which samples the eye was on the target.
-
-    Parameters
-    ----------
-    rows : numpy.ndarray, shape (n,), FEATURE_DTYPE
-    elapsed_ns : numpy.ndarray, shape (n,)
-    usable : numpy.ndarray, shape (n,), bool
-        Open eyes.
-    places : numpy.ndarray, shape (n, 2)
-        Where the target was, the lag taken off.
+    """Tell in which of the samples that go along the irises are where the target's place predicts them.
 
     Returns
     -------
     numpy.ndarray, shape (n,), bool
-        False where the irises are too far from where the target's place predicts them, and within 100 ms of
-        that, or where their path in the window round the sample doesn't go with the target's: saccades,
-        glances away, a resting eye.
+        False also within 100 ms of a sample that is too far off: saccades, glances away, catching up.
     """
     out = np.zeros(len(rows), bool)
-    index = np.flatnonzero(usable)
-    if len(index) < 60:
+    if along.sum() < MIN_ROWS:
         return out
-    iris, elapsed = iris_place(rows[index]), elapsed_ns[index]
-    residual, scale = robust_fit(_powers(places[index]), iris)
-    noise = np.maximum(scale, NOISE_FLOOR)
-    expected, seen = (iris - residual) / noise, iris / noise
-    off: NDArray[np.bool_] = (np.abs(residual) / noise).max(1) > MAX_RESIDUAL
-    off = pad(off, elapsed, 100 * MS)
-    for k, now in enumerate(elapsed.tolist()):
-        first, last = np.searchsorted(elapsed, (now - WINDOW_NS // 2, now + WINDOW_NS // 2))
-        off[k] |= _apart(expected[first:last], seen[first:last])
-    out[index] = ~off
+    residual, scale = robust_fit(_powers(places[along]), iris_place(rows[along]))
+    off: NDArray[np.bool_] = (np.abs(residual) / np.maximum(scale, NOISE_FLOOR)).max(1) > MAX_RESIDUAL
+    out[along] = ~pad(off, elapsed_ns[along], 100 * MS)
     return out
-
-
-def _apart(expected: Floats, seen: Floats) -> bool:
-    a, b = expected - expected.mean(0), seen - seen.mean(0)
-    if a.std() < MIN_SWING:
-        return False
-    return float((a * b).sum()) < MIN_CORRELATION * float(np.sqrt((a * a).sum() * (b * b).sum()))
 
 
 def _powers(places: Floats) -> Floats:
