@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +15,11 @@ from gazelab.core.attention import AttentionTrace
 from gazelab.core.errors import GazelabError
 from gazelab.core.gaze import GazeArray
 from gazelab.pipeline.blur import sigma_of
+from gazelab.pipeline.corrected import Layers
 from gazelab.pipeline.replay import Replay
 from gazelab.sessions.trials import Trial
 from gazelab.ui.canvas import Heat
+from gazelab.ui.corrections_panel import CorrectionsPanel
 from gazelab.ui.gaze_plot import GazePlot
 from gazelab.ui.pair_view import PairView
 from gazelab.ui.parts import Page, label
@@ -65,6 +68,10 @@ class ReplayPage(Page):
         self.quality.trial_chosen.connect(self.choice.go_to)
         self.side.addTab(self.attention, self.tr("Attention"))
         self.side.addTab(self.quality, self.tr("Quality"))
+        self.corrections = CorrectionsPanel(workspace)
+        self.corrections.tried.connect(lambda: self._show_moment(self.transport.timeline.now_ns))
+        self.corrections.changed.connect(self._read_again)
+        self.side.addTab(self.corrections, self.tr("Corrections"))
         self._model = ReplayModel(workspace, self.pair, self.attention)
         self._model.failed.connect(self._failed)
         self._question = label("", wrap=True)
@@ -111,26 +118,45 @@ class ReplayPage(Page):
         self._replay = None
         self.choice.set_session(path, ())
         self.quality.set_replay(None)
+        self.corrections.set_replay(None)
         self.pair.set_person_note("")
         if self._complained:
             self._complained = False
             self._work.told.emit("", "muted")
         self._tell_nothing(self.tr("Reading {name} …").format(name=path.name))
+        self._read(path, "all", self._opened)
+
+    def _read(self, path: Path, layers: Layers, done: Callable[[Replay], None]) -> None:
         if self._loading is not None:
             self._loading.cancel()
 
         def work(_job: Job) -> Replay:
-            replay = Replay.open(path)
+            replay = Replay.open(path, layers)
             for trial in replay.trials:
                 replay.fixations(trial)
             return replay
 
-        self._loading = self._work.io.submit(self.tr("reading the session"), work, self._opened, self._failed)
+        self._loading = self._work.io.submit(self.tr("reading the session"), work, done, self._failed)
+
+    def _read_again(self, layers: Layers) -> None:
+        """Show the same moment with other corrections."""
+        if self._replay is not None:
+            self._read(self._replay.session.path, layers, self._corrected)
+
+    def _corrected(self, replay: Replay) -> None:
+        index, now_ns = self._trial.index if self._trial else 0, self.transport.timeline.now_ns
+        self._replay = replay
+        self.quality.set_replay(replay)
+        self.corrections.set_replay(replay)
+        if replay.trials:
+            self._show_trial(index)
+            self._go_to(now_ns)
 
     def _opened(self, replay: Replay) -> None:
         self._replay = replay
         self.choice.set_session(replay.session.path, replay.trials)
         self.quality.set_replay(replay)
+        self.corrections.set_replay(replay)
         problems = replay.session.report
         if problems:
             self._complained = True
@@ -156,6 +182,7 @@ class ReplayPage(Page):
         trial = replay.trials[index]
         self._trial = trial
         self.quality.show_trial(index)
+        self.corrections.show_trial(trial)
         self._model.clear()
         try:
             self.pair.set_picture(replay.picture(trial))
@@ -180,7 +207,7 @@ class ReplayPage(Page):
         replay, trial = self._replay, self._trial
         if replay is None or trial is None:
             return
-        view = replay.view_at(trial, trial.onset_ns + since_ns)
+        view = self.corrections.preview(replay.view_at(trial, trial.onset_ns + since_ns))
         self.pair.person.set_view(view)
         self.plot.set_now(since_ns)
         if np.isfinite(view.rate_hz):
