@@ -229,15 +229,15 @@ def _places(replay: Replay, samples: GazeArray, seen: Bools, trial: Trial) -> di
 def _precision(replay: Replay, samples: GazeArray, seen: Bools, trial: Trial) -> dict[str, Any]:
     good = seen & time_loss.forward_rows(samples["time_ns"])
     t = samples["time_ns"][good]
-    px = np.stack([samples["x_px"][good], samples["y_px"][good]], -1).astype(float)
-    deg = np.stack(replay.screen.to_deg(px[:, 0], px[:, 1]), -1)
-    found: dict[str, list[float]] = {name: [] for name in ("rms_s2s_deg", "sd_deg", "rms_s2s_px", "sd_px")}
+    px = [samples[name][good].astype(float) for name in ("x_px", "y_px")]
+    places = np.stack([*px, *replay.screen.to_deg(*px)], -1)
+    found: dict[str, list[float]] = {name: [] for name in ("rms_s2s_px", "sd_px", "rms_s2s_deg", "sd_deg")}
     for event in replay.fixations(trial):
-        within = (t >= event["onset_ns"]) & (t <= event["offset_ns"])
-        if within.sum() < MIN_FIXATION_SAMPLES:
+        first, end = np.searchsorted(t, [event["onset_ns"], event["offset_ns"] + 1])
+        if end - first < MIN_FIXATION_SAMPLES:
             continue
-        for unit, places in (("deg", deg), ("px", px)):
-            x, y = time_loss.split_at_gaps(t[within], places[within]).T
+        rows = time_loss.split_at_gaps(t[first:end], places[first:end])
+        for unit, x, y in (("px", rows[:, 0], rows[:, 1]), ("deg", rows[:, 2], rows[:, 3])):
             found[f"rms_s2s_{unit}"].append(quality.precision_rms_s2s_deg(x, y))
             found[f"sd_{unit}"].append(quality.precision_sd_deg(x, y))
     return {name: _median(values) for name, values in found.items()}
