@@ -28,7 +28,7 @@ Split = tuple[np.ndarray, np.ndarray]
 
 SCREEN = Screen("synthetic", 1920, 1080, 344.0, 193.5, 600.0)
 SECOND_NS = 1_000_000_000
-REACH = HeadPose(10.0, 10.0, 10.0, 40.0, 40.0, 40.0)
+REACH = HeadPose(10.0, 10.0, 5.0, 40.0, 40.0, 40.0)
 """How far the synthetic head turns and moves, each number evenly between minus and plus this."""
 
 
