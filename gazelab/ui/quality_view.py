@@ -40,9 +40,12 @@ class QualityTab(QWidget):
     -------
     trial_chosen : int
         Place of a trial that is to be shown.
+    judged
+        The verdicts are there, or have changed.
     """
 
     trial_chosen = pyqtSignal(int)
+    judged = pyqtSignal()
 
     def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -91,6 +94,11 @@ class QualityTab(QWidget):
         if self.table.currentRow() != index and index < self.table.rowCount():
             self.table.setCurrentCell(index, 1)
 
+    def verdict(self, index: int) -> str:
+        """Give a trial's verdict in words; "" while it is not known."""
+        trials = () if self.quality is None else self.quality.trials
+        return verdict_words()[trials[index].verdict] if index < len(trials) else ""
+
     def _run(self, name: str, work: Callable[[], SessionQuality]) -> None:
         self._job = self._work.io.submit(name, lambda _job: work(), self._show, self._failed)
 
@@ -105,6 +113,7 @@ class QualityTab(QWidget):
         lines = [counts, self.tr("Calibration: {text}").format(text=calibration_text(quality.calibration))]
         self.summary.setText("\n".join([*lines, *quality.concerns]))
         self._show_reasons()
+        self.judged.emit()
 
     def _failed(self, fault: GazelabError) -> None:
         self._work.told.emit(str(fault), "bad")

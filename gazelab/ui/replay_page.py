@@ -66,6 +66,7 @@ class ReplayPage(Page):
         self.side = ReplaySide()
         self.quality = QualityTab(workspace)
         self.quality.trial_chosen.connect(self.choice.go_to)
+        self.quality.judged.connect(self._describe)
         self.side.addTab(self.attention, self.tr("Attention"))
         self.side.addTab(self.quality, self.tr("Quality"))
         self.corrections = CorrectionsPanel(workspace)
@@ -189,7 +190,7 @@ class ReplayPage(Page):
         except GazelabError as fault:
             self._tell_nothing(str(fault))
             return
-        self._question.setText(self._described(trial))
+        self._describe()
         events = replay.online_fixations(trial).copy()
         for name in ("onset_ns", "offset_ns"):
             events[name] -= trial.onset_ns
@@ -222,14 +223,20 @@ class ReplayPage(Page):
         sigma_px, _ = sigma_of(replay, trial)
         self.pair.person.set_heat(Heat(replay.density(trial, sigma_px)))
 
-    def _described(self, trial: Trial) -> str:
+    def _describe(self) -> None:
+        trial = self._trial
+        if trial is None:
+            return
         given = trial.given if trial.given is not None else self.tr("none")
         gold = trial.answer if trial.answer is not None else self.tr("unknown")
         text = self.tr("{question}   Answered: {given}.   Expected: {gold}.")
-        out = text.format(question=trial.question, given=given, gold=gold)
+        said = [text.format(question=trial.question, given=given, gold=gold)]
         if trial.n_focus_lost:
-            out += "   " + self.tr("Another window took the keyboard {n} times.").format(n=trial.n_focus_lost)
-        return out
+            times = self.tr("Another window took the keyboard {n} times.")
+            said.append(times.format(n=trial.n_focus_lost))
+        if verdict := self.quality.verdict(trial.index):
+            said.append(self.tr("Gaze: {verdict}").format(verdict=verdict))
+        self._question.setText("   ".join(said))
 
     def _tell_nothing(self, why: str) -> None:
         self._trial = None
