@@ -44,6 +44,7 @@ def calibration_in_force(replay: Replay) -> dict[str, Any]:
         "state": _text(record.get("state")) or None,
         "accepted_with": _text(record.get("note")),
         "validation": _validation(profile.get("validation")),
+        "has_head_box": bool(profile.get("head_box")) or bool(replay.gaze()["outside_head_box"].any()),
         "session_note": header.note,
     }
 

@@ -176,11 +176,11 @@ def assess(replay: Replay, limits: QualityLimits | None = None) -> SessionQualit
     """
     chosen = limits or QualityLimits()
     by_hand, problems = decisions(replay.session.path, replay.trials)
+    calibration = calibration_in_force(replay)
     reports = []
     for trial in replay.trials:
-        measured = measure_trial(replay, trial, chosen.low_confidence)
+        measured = measure_trial(replay, trial, chosen.low_confidence, calibration["has_head_box"])
         reports.append(TrialReport(trial, measured, judge(measured, chosen), by_hand.get(trial.index)))
-    calibration = calibration_in_force(replay)
     concerns = (*concerns_of(replay, calibration, chosen), *problems, *replay.session.report)
     return SessionQuality(
         replay.session.session_id,

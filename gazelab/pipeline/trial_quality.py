@@ -72,7 +72,7 @@ class TrialQuality:
     drift_before, drift_after : DriftMark or None
         The last drift check before the trial and the first after it.
     outside_box_share : float
-        Of the samples with gaze: the head was outside the calibrated box. 0 where no box is known.
+        Of the samples with gaze: the head was outside the calibrated box. NaN where no box is known.
     low_confidence_share : float
         Of the samples with gaze and a confidence.
     n_impossible : int or None
@@ -137,7 +137,9 @@ class TrialQuality:
         return plain
 
 
-def measure_trial(replay: Replay, trial: Trial, low_confidence: float) -> TrialQuality:
+def measure_trial(
+    replay: Replay, trial: Trial, low_confidence: float, has_head_box: bool = True
+) -> TrialQuality:
     """Measure one trial.
 
     Parameters
@@ -146,6 +148,8 @@ def measure_trial(replay: Replay, trial: Trial, low_confidence: float) -> TrialQ
     trial : Trial
     low_confidence : float
         Samples below it count in `low_confidence_share`.
+    has_head_box : bool
+        Whether the calibration knows in which head poses it holds.
     """
     samples = replay.samples(trial)
     seen = samples["valid"] & np.isfinite(samples["x_px"]) & np.isfinite(samples["y_px"])
@@ -167,7 +171,7 @@ def measure_trial(replay: Replay, trial: Trial, low_confidence: float) -> TrialQ
         **_happenings(replay.session.markers(), trial),
         drift_before=before[-1] if before else None,
         drift_after=after[0] if after else None,
-        outside_box_share=_share(samples["outside_head_box"][seen]),
+        outside_box_share=_share(samples["outside_head_box"][seen]) if has_head_box else math.nan,
         low_confidence_share=_low(samples["confidence"][seen], low_confidence),
         n_focus_lost=trial.n_focus_lost,
         two_faces_share=_two_faces(replay, trial),

@@ -152,6 +152,20 @@ def test_a_calibration_that_was_accepted_with_a_note_is_a_concern(tmp_path, cont
     assert any("accepted with a note" in concern for concern in quality.concerns) == bool(note)
 
 
+def test_G1_without_a_head_box_nothing_is_said_of_the_head(tmp_path):
+    unknown = assess(Replay.open(session_of(tmp_path / "a", reading())))
+    assert unknown.to_json()["trials"][0]["figures"]["outside_box_share"] is None
+    rows = reading()
+    rows["outside_head_box"][:60] = True
+    known = assess(Replay.open(session_of(tmp_path / "b", rows)))
+    assert known.trials[0].quality.outside_box_share == pytest.approx(0.25)
+    assert known.trials[0].verdict == "review"
+    boxed = session_of(tmp_path / "c", reading(), header={"profile": {"id": "P1_now"}})
+    (boxed / "calibration" / "P1_now").mkdir(parents=True)
+    (boxed / "calibration" / "P1_now" / "profile.json").write_text('{"head_box": {"yaw_deg": [-3, 3]}}')
+    assert assess(Replay.open(boxed)).trials[0].quality.outside_box_share == 0.0
+
+
 def test_a_session_of_good_trials_is_good(tmp_path):
     header = {"calibrated": True, "profile": {"accuracy_deg": 0.8}}
     quality = assess(Replay.open(session_of(tmp_path, reading(), header=header)))
