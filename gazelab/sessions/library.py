@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from gazelab.core.errors import SessionError
+from gazelab.sessions.corrections import read_corrections
+from gazelab.sessions.drift import live_shifts
 from gazelab.sessions.kept_quality import kept_quality
 from gazelab.sessions.names import check_session_id
 from gazelab.sessions.reader import Session
@@ -70,7 +72,11 @@ class SessionLine:
 
 @dataclass(frozen=True, slots=True)
 class SessionDetails:
-    """What is told of one session: its line, its trials, and what was repaired or is odd."""
+    """What is told of one session: its line, its trials, how its gaze was corrected, and what is odd.
+
+    `n_live_corrections` counts the drift checks that moved the live gaze, `n_corrections` what was corrected
+    afterwards and is in force; None where the audit file cannot be followed.
+    """
 
     summary: SessionLine
     screen: dict[str, Any]
@@ -78,6 +84,8 @@ class SessionDetails:
     for_dataset: bool
     trials: tuple[dict[str, Any], ...]
     report: tuple[str, ...]
+    n_live_corrections: int = 0
+    n_corrections: int | None = 0
 
     def to_json(self) -> dict[str, Any]:
         """Give the fields as JSON-ready values."""
@@ -87,6 +95,8 @@ class SessionDetails:
             "calibrated": self.calibrated,
             "for_dataset": self.for_dataset,
             "trials": list(self.trials),
+            "n_live_corrections": self.n_live_corrections,
+            "n_corrections": self.n_corrections,
             "report": list(self.report),
         }
 
@@ -110,6 +120,11 @@ class SessionDetails:
                 f"{trial['index'] + 1:3d}. {trial['chart_id']}  {trial['duration_s']:.1f} s{cut}  "
                 f"{trial['question']}  -> {trial['given'] if trial['given'] is not None else 'no answer'}"
                 f" (gold: {trial['answer']})"
+            )
+        if self.n_live_corrections or self.n_corrections:
+            lines.append(
+                f"gaze corrected: by drift checks {self.n_live_corrections}, afterwards {self.n_corrections or 0}"
+                " (gazelab sessions corrections); the samples are as measured"
             )
         return "\n".join(lines + [f"note: {remark}" for remark in self.report])
 
@@ -150,6 +165,10 @@ def describe(folder: Path | str) -> SessionDetails:
         for trial in session.trials()
     )
     header = session.header
+    try:
+        n_corrections = len(read_corrections(session.path).in_force)
+    except SessionError:
+        n_corrections = None  # the report says why
     return SessionDetails(
         _line(session.path),
         header.screen.to_mapping(),
@@ -157,6 +176,8 @@ def describe(folder: Path | str) -> SessionDetails:
         header.for_dataset,
         trials,
         tuple(session.report),
+        len(live_shifts(session.markers())[0]),
+        n_corrections,
     )
 
 

@@ -60,6 +60,10 @@ def key_table() -> list[tuple[str, list[tuple[str, str]]]]:
             ],
         ),
         (
+            tr("Keys", "Corrections: the field with the arrow"),
+            [("Arrow keys", tr("Keys", "Move the gaze by 1 px; with Shift: 10 px"))],
+        ),
+        (
             tr("Keys", "Bank card"),
             [
                 ("Left, Right", tr("Keys", "Narrower or wider by one px; with Shift: ten")),

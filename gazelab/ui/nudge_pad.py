@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from PyQt6.QtCore import QPointF, QSize, Qt, pyqtSignal
+from PyQt6.QtCore import QPointF, Qt, pyqtSignal
 from PyQt6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
-from PyQt6.QtWidgets import QSizePolicy, QWidget
+from PyQt6.QtWidgets import QWidget
 
 from gazelab.ui import theme
 
 STEP_PX, LONG_STEP_PX = 1, 10
-SIDE_PX = 96
+SIDE_PX = 84
 _WAYS = {
     Qt.Key.Key_Left: (-1, 0),
     Qt.Key.Key_Right: (1, 0),
@@ -32,16 +32,12 @@ class NudgePad(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self.setFixedSize(SIDE_PX, SIDE_PX)
         self.setCursor(Qt.CursorShape.SizeAllCursor)
         self.setAccessibleName(self.tr("Move the gaze"))
         self.setToolTip(self.tr("Arrow keys: 1 px, with Shift 10 px; or drag."))
         self._shift = QPointF()
         self._last: QPointF | None = None
-
-    def sizeHint(self) -> QSize:
-        """Give its one size."""
-        return QSize(SIDE_PX, SIDE_PX)
 
     def set_shift(self, dx_px: float, dy_px: float) -> None:
         """Show which way, and how far."""

@@ -137,3 +137,16 @@ def test_a_mistake_is_told_in_a_sentence_and_writes_nothing(session, verb, words
 def test_sections(session, verb, words, x):
     assert verb("shift", "--dx", "5", *words, "--reason", "a", "--author", "RA")[0] == 0
     assert corrected_gaze(session)["x_px"][[0, 10, 20]].tolist() == x
+
+
+def test_show_tells_how_often_the_gaze_was_corrected(session, verb):
+    verb("shift", "--dx", "5", "--reason", "a")
+    verb("shift", "--dx", "7", "--reason", "b")
+    verb("undo", "1", "--reason", "c")
+    assert "gaze corrected: by drift checks 1, afterwards 1" in verb("show")[1]
+    shown = json.loads(verb("show", "--json")[1])
+    assert (shown["n_live_corrections"], shown["n_corrections"]) == (1, 1)
+    (session.path / "corrections.jsonl").write_text("garbage\n")
+    shown = json.loads(verb("show", "--json")[1])
+    assert shown["n_corrections"] is None
+    assert any("line 1 of the corrections" in note for note in shown["report"])
