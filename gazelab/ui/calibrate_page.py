@@ -6,16 +6,7 @@ from collections.abc import Callable
 from itertools import pairwise
 
 from PyQt6.QtCore import Qt, pyqtSignal
-from PyQt6.QtWidgets import (
-    QComboBox,
-    QFrame,
-    QHBoxLayout,
-    QInputDialog,
-    QScrollArea,
-    QSizePolicy,
-    QVBoxLayout,
-    QWidget,
-)
+from PyQt6.QtWidgets import QComboBox, QHBoxLayout, QInputDialog, QSizePolicy, QVBoxLayout, QWidget
 
 from gazelab.calibration.overview import Overview
 from gazelab.calibration.procedure import CalibrationProcedure
@@ -25,12 +16,10 @@ from gazelab.core.errors import GazelabError
 from gazelab.ui.calibrate_form import CalibrateForm
 from gazelab.ui.camera_look import camera_look, has_camera
 from gazelab.ui.choices import load_choices, save_choices
-from gazelab.ui.parts import Card, Page, button, label, row, set_role
+from gazelab.ui.parts import Card, Page, button, label
 from gazelab.ui.position_check import PositionCheck
-from gazelab.ui.result_picture import NONE
-from gazelab.ui.result_table import ResultTable
-from gazelab.ui.result_view import ResultView
-from gazelab.ui.result_words import in_numbers, in_sentences
+from gazelab.ui.result_card import ResultCard
+from gazelab.ui.result_words import ResultWords
 from gazelab.ui.target_window import TargetWindow
 from gazelab.ui.workspace import Workspace
 
@@ -57,10 +46,12 @@ class CalibratePage(Page):
         self.window_: TargetWindow | None = None
         self.form = CalibrateForm(load_choices(workspace.root, workspace.settings.calibration))
         self.form.changed.connect(self._remember)
-        self.view = ResultView()
-        self.view.chosen.connect(lambda _index: self._refresh())
-        self.view.redo_asked.connect(lambda _index: self._redo_chosen())
-        self.table = ResultTable()
+        self.card = ResultCard()
+        self.card.redo_point.connect(self._redo_point)
+        self.card.redo_head.connect(self._redo_head)
+        self.card.redo_all.connect(self.start)
+        self.card.validate.connect(self._revalidate)
+        self.card.accept.connect(self._accept_anyway)
         self._saved = QComboBox()
         self._saved.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self._saved.setAccessibleName(self.tr("Saved calibrations"))
@@ -69,17 +60,8 @@ class CalibratePage(Page):
             self._load_saved,
             self.tr("Only if participant, screen, source and versions are the same"),
         )
-        self._state = label("", "heading", wrap=True)
-        self._numbers = label("", wrap=True)
-        self._findings = label("", "muted", wrap=True)
+        self.words = ResultWords()
         self._start = button(self.tr("&Start calibration"), self.start, self.tr("Ctrl+Enter"), primary=True)
-        self._redo_point = button(
-            self.tr("Redo p&oint"), self._redo_chosen, self.tr("Choose a target in the picture; R redoes it.")
-        )
-        self._redo_head = button(self.tr("Redo h&ead movement"), self._redo_head_part)
-        self._redo_all = button(self.tr("Redo &all"), self.start)
-        self._redo_check = button(self.tr("Validate a&gain"), self._revalidate)
-        self._accept = button(self.tr("A&ccept with a reason…"), self._accept_anyway)
         self._next = button(self.tr("Go on to &Record  ›"), self.go_on.emit, primary=True)
         self._lay_out()
         workspace.changed.connect(self._refresh)
@@ -144,6 +126,7 @@ class CalibratePage(Page):
             self._work.told.emit(why, "warn")
         if self._procedure is not None:
             self._take(self._procedure.result())
+            self.card.view.setFocus()
 
     def _take(self, result: CalibrationResult) -> None:
         """Put a result in force if it is usable; a failed or stopped one leaves none."""
@@ -161,10 +144,10 @@ class CalibratePage(Page):
     def _show(self, result: CalibrationResult) -> None:
         screen, procedure = self._work.screen, self._procedure
         if screen is None or procedure is None:
-            self.view.show_overview(None)
+            self.card.show_overview(None)
             return
         shown = None if result.state is CalibrationState.NONE else result
-        self.view.show_overview(Overview.of(screen, procedure.targets, shown))
+        self.card.show_overview(Overview.of(screen, procedure.targets, shown))
 
     def _load_saved(self) -> None:
         path = self._saved.currentData()
@@ -177,7 +160,7 @@ class CalibratePage(Page):
             return
         self._procedure = None
         profile = self._work.profile
-        self.view.show_overview(None if profile is None else Overview.of_profile(profile))
+        self.card.show_overview(None if profile is None else Overview.of_profile(profile))
         self._work.told.emit(
             self.tr("A saved calibration is in force. Calibrate again if the person or the screen moved."),
             "warn",
@@ -193,14 +176,13 @@ class CalibratePage(Page):
                 self._saved.setItemData(self._saved.count() - 1, path.name, Qt.ItemDataRole.ToolTipRole)
         self._use_saved.setEnabled(bool(paths) and self._work.needs_calibration)
 
-    def _redo_chosen(self) -> None:
-        index, procedure = self.view.current, self._procedure
-        if procedure is None or index == NONE:
-            return
-        self._work.begin_calibration()
-        self._run(lambda _time_ns: procedure.redo(index))
+    def _redo_point(self, index: int) -> None:
+        procedure = self._procedure
+        if procedure is not None:
+            self._work.begin_calibration()
+            self._run(lambda _time_ns: procedure.redo(index))
 
-    def _redo_head_part(self) -> None:
+    def _redo_head(self) -> None:
         procedure = self._procedure
         if procedure is not None:
             self._work.begin_calibration()
@@ -235,29 +217,11 @@ class CalibratePage(Page):
         work, result = self._work, self._procedure.result() if self._procedure else None
         running = work.acquisition is not None
         self._start.setEnabled(running and work.needs_calibration and bool(work.participant))
-        can_redo = running and result is not None and bool(result.collected)
-        self._redo_point.setEnabled(can_redo and self.view.current != NONE)
-        self._redo_point.setText(
-            self.tr("Redo p&oint")
-            if self.view.current == NONE
-            else self.tr("Redo p&oint {n}").format(n=self.view.current + 1)
-        )
-        self._redo_head.setVisible(result is not None and result.head is not None)
-        self._redo_head.setEnabled(can_redo)
-        self._redo_all.setEnabled(can_redo and self._start.isEnabled())
-        state = result.state if result else CalibrationState.NONE
-        self._redo_check.setEnabled(running and state in (CalibrationState.VALID, CalibrationState.REVIEW))
-        self._accept.setVisible(state in (CalibrationState.REVIEW, CalibrationState.FAILED))
+        self.card.allow(result, running=running, may_start=self._start.isEnabled())
         self._next.setEnabled(not work.may_record())
         self._next.setToolTip(work.may_record())
         self._list_saved()
-        text, role = self._in_words(result)
-        self._state.setText(text)
-        set_role(self._state, role)
-        self._numbers.setText(in_numbers(result))
-        self._findings.setText(in_sentences(result))
-        shown = self.view.shown
-        self.table.set_validation(None if shown is None else shown.validation)
+        self.words.say(*self._in_words(result), result)
 
     def _in_words(self, result: CalibrationResult | None) -> tuple[str, str]:
         work = self._work
@@ -281,21 +245,16 @@ class CalibratePage(Page):
         left = QVBoxLayout()
         left.setSpacing(12)
         left.addWidget(self._lay_out_form())
-        left.addWidget(self._lay_out_words(), 1)
-        picture = Card(self.tr("Error by region, and arrows from target to estimate"))
-        picture.body.addWidget(self.view, 1)
-        picture.body.addWidget(self.table)
-        redo = (self._redo_point, self._redo_head, self._redo_all, self._redo_check)
-        picture.body.addLayout(row(*redo, 1, self._accept))
+        left.addWidget(self.words, 1)
         sides = QHBoxLayout()
         sides.setSpacing(12)
         sides.addLayout(left, 2)
-        sides.addWidget(picture, 5)
+        sides.addWidget(self.card, 5)
         self.body.addLayout(sides, 1)
         self.foot.addStretch(1)
         self.foot.addWidget(self._next)
-        order = [*self.form.controls(), self._start, self._saved, self._use_saved, self.view, *redo]
-        for one, other in pairwise([*order, self._accept, self._next]):
+        order = [*self.form.controls(), self._start, self._saved, self._use_saved, *self.card.controls()]
+        for one, other in pairwise([*order, self._next]):
             QWidget.setTabOrder(one, other)
 
     def _lay_out_form(self) -> Card:
@@ -307,25 +266,6 @@ class CalibratePage(Page):
         saved.addWidget(self._use_saved)
         self.form.body.addLayout(saved)
         return self.form
-
-    def _lay_out_words(self) -> Card:
-        """Lay the result out; concerns may be many, so they scroll."""
-        found = Card(self.tr("Result"))
-        inner = QWidget()
-        column = QVBoxLayout(inner)
-        column.setContentsMargins(0, 0, 6, 0)
-        for words in (self._numbers, self._findings):
-            column.addWidget(words)
-        column.addStretch(1)
-        scroll = QScrollArea()
-        scroll.setWidget(inner)
-        scroll.setWidgetResizable(True)
-        scroll.setFrameShape(QFrame.Shape.NoFrame)
-        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        found.body.addWidget(self._state)
-        found.body.addWidget(scroll, 1)
-        return found
 
 
 def _when(folder_name: str) -> str:

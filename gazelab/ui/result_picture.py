@@ -18,16 +18,13 @@ from PyQt6.QtGui import QBrush, QColor, QPainter, QPen
 from gazelab.calibration.overview import Overview, ShownTarget
 from gazelab.core.geometry import Placement, Screen
 from gazelab.ui.colours import GAZE_RGB, NEUTRAL_RGB
-from gazelab.ui.target_art import px_per_deg
+from gazelab.ui.error_scale import CLASS_RGB, SMALL_PX, TEXT_PX, class_of, draw_scale, set_size
+from gazelab.ui.target_art import INK, PAPER, px_per_deg
 
 NONE = -1
 LEGEND_PX = 58.0
-LIMITS_DEG = (1.0, 2.0, 3.0, 4.0)
-"""Bounds of the classes; from the last on a calibration is a concern (`Limits.max_accuracy_deg`)."""
-CLASS_RGB = ((240, 236, 244), (214, 200, 222), (194, 170, 206), (166, 130, 182), (112, 70, 130))
-INK, BAD, PAPER = QColor(24, 28, 34), QColor(150, 30, 15), QColor(255, 255, 255)
+BAD = QColor(150, 30, 15)
 ARROW, LIGHTER = QColor(*GAZE_RGB), QColor(70, 76, 86)
-TEXT_PX, SMALL_PX = 12, 11
 MARGIN_PX = 10.0
 GAZE_DOT, TARGET_RING, CHOSEN_RING = 4.0, 7.0, 13.0
 
@@ -61,11 +58,6 @@ class Layout:
         return QPointF(*(float(v) for v in self.screen.to_screen(x_px, y_px)))
 
 
-def class_of(error_deg: float) -> int:
-    """Tell which colour an error has, from 0 (small) on: by the number that is written, one decimal."""
-    return sum(round(error_deg, 1) >= limit for limit in LIMITS_DEG)
-
-
 def draw_result(
     painter: QPainter, area: QRectF, shown: Overview, chosen: int = NONE, words: QColor = INK
 ) -> None:
@@ -86,6 +78,8 @@ def draw_result(
     has_errors = shown.validation is not None
     if has_errors:
         _draw_regions(painter, layout, shown)
+        for target in shown.targets:
+            _draw_left_out(painter, layout, target)
         _draw_numbers(painter, layout, shown)
     else:
         painter.fillRect(_whole(layout), QColor(*NEUTRAL_RGB))
@@ -100,7 +94,7 @@ def draw_result(
             above = not has_data or end.y() >= start.y()
             _draw_validation_target(painter, start, seen.index, has_data=has_data, name_above=above)
     if has_errors:
-        _draw_legend(painter, layout.legend, shown.screen, words)
+        draw_scale(painter, layout.legend, shown.screen, words)
 
 
 def _whole(layout: Layout) -> QRectF:
@@ -190,18 +184,25 @@ def _apart(one: QPointF, other: QPointF) -> float:
     return math.hypot((one.x() - other.x()) / 2.5, one.y() - other.y())
 
 
+def _draw_left_out(painter: QPainter, layout: Layout, target: ShownTarget) -> None:
+    """Draw, lighter than anything else, a circle as wide as a target's error when it is left out."""
+    if not math.isfinite(target.left_out_px):
+        return
+    at = layout.place(target.x_px, target.y_px)
+    reach = target.left_out_px * layout.screen.width_px / layout.screen.picture_width_px
+    painter.save()
+    painter.setClipRect(_whole(layout))
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    for colour, width in ((PAPER, 2.6), (LIGHTER, 1.2)):
+        painter.setPen(QPen(colour, width, Qt.PenStyle.DashLine if width < 2 else Qt.PenStyle.SolidLine))
+        painter.drawEllipse(at, reach, reach)
+    painter.restore()
+
+
 def _draw_target(painter: QPainter, layout: Layout, target: ShownTarget, chosen: int) -> None:
-    """Draw a calibration target; round it, lighter, a circle as wide as its error when left out."""
+    """Draw a calibration target."""
     at = layout.place(target.x_px, target.y_px)
     painter.setBrush(Qt.BrushStyle.NoBrush)
-    if math.isfinite(target.left_out_px):
-        reach = target.left_out_px * layout.screen.width_px / layout.screen.picture_width_px
-        painter.save()
-        painter.setClipRect(_whole(layout))
-        for colour, width in ((PAPER, 2.6), (LIGHTER, 1.2)):
-            painter.setPen(QPen(colour, width, Qt.PenStyle.DashLine if width < 2 else Qt.PenStyle.SolidLine))
-            painter.drawEllipse(at, reach, reach)
-        painter.restore()
     for colour, width in ((PAPER, 4.5), (BAD if target.redo else INK, 2.0)):
         painter.setPen(QPen(colour, width))
         painter.drawEllipse(at, TARGET_RING, TARGET_RING)
@@ -241,53 +242,3 @@ def _draw_arrow(painter: QPainter, start: QPointF, end: QPointF) -> None:
             side = QPointF(-back.y(), back.x()) * 0.5
             painter.drawLine(end, end + back + side)
             painter.drawLine(end, end + back - side)
-
-
-def _draw_legend(painter: QPainter, box: QRectF, screen: Screen, words: QColor) -> None:
-    """Draw the scale with its numbers in it, and below it what the signs mean."""
-    tr = QCoreApplication.translate
-    names = scale_names(screen)
-    width = min(104.0, box.width() / (len(names) + 1))
-    top, height = box.top(), 18.0
-    left = box.center().x() - width * (len(names) + 1) / 2
-    set_size(painter, SMALL_PX)
-    for k, name in enumerate((*names, tr("ResultPicture", "no data"))):
-        part = QRectF(left + k * width, top, width, height)
-        rgb = CLASS_RGB[k] if k < len(names) else NEUTRAL_RGB
-        painter.setPen(QPen(QColor(90, 96, 106), 1))
-        painter.setBrush(QColor(*rgb))
-        painter.drawRect(part)
-        if k == len(names):
-            painter.fillRect(part, QBrush(QColor(150, 156, 166), Qt.BrushStyle.BDiagPattern))
-        painter.setPen(PAPER if k == len(names) - 1 else INK)
-        painter.drawText(part, Qt.AlignmentFlag.AlignCenter, name)
-    signs = tr(
-        "ResultPicture",
-        "V1 →  validation target and estimate    ○  calibration target; dashed, and numbers in brackets:"
-        " error when left out, which tends to be larger    ✕  to be redone",
-    )
-    painter.setPen(words)
-    flags = Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop | Qt.TextFlag.TextWordWrap
-    painter.drawText(box.adjusted(0, height + 4, 0, 0), flags, signs)
-
-
-def scale_names(screen: Screen) -> list[str]:
-    """Name the classes: degrees, or px where the screen's size is unknown."""
-    tr = QCoreApplication.translate
-    if screen.has_degrees:
-        bounds = [f"{limit:.0f}" for limit in LIMITS_DEG]
-        pattern, last = tr("ResultPicture", "{low}–{high}°"), tr("ResultPicture", "over {low}°")
-    else:
-        bounds = [f"{limit * px_per_deg(screen):.0f}" for limit in LIMITS_DEG]
-        pattern, last = tr("ResultPicture", "{low}–{high} px"), tr("ResultPicture", "over {low} px")
-    lows = ["0", *bounds]
-    named = [pattern.format(low=low, high=high) for low, high in zip(lows, bounds, strict=False)]
-    return [*named, last.format(low=bounds[-1])]
-
-
-def set_size(painter: QPainter, px: int, *, bold: bool = False) -> None:
-    """Take letters of so many px."""
-    font = painter.font()
-    font.setPixelSize(px)
-    font.setBold(bold)
-    painter.setFont(font)

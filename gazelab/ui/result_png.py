@@ -10,9 +10,11 @@ from PyQt6.QtGui import QColor, QGuiApplication, QImage, QPainter, QPen
 from gazelab.calibration.overview import Overview
 from gazelab.calibration.profile import Profile
 from gazelab.core.errors import CalibrationError
+from gazelab.ui.error_scale import SMALL_PX, set_size
 from gazelab.ui.fonts import install_fallback
-from gazelab.ui.result_picture import INK, SMALL_PX, draw_result, set_size
+from gazelab.ui.result_picture import draw_result
 from gazelab.ui.result_table import table_head, table_rows
+from gazelab.ui.target_art import INK
 
 PICTURE_NAME = "validation.png"
 WIDTH, HEIGHT, EDGE = 1200, 1000, 28

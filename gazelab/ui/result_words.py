@@ -4,10 +4,52 @@ from __future__ import annotations
 
 import math
 
-from PyQt6.QtCore import QCoreApplication
+from PyQt6.QtCore import QCoreApplication, Qt
+from PyQt6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
 
 from gazelab.calibration.result import CalibrationResult
 from gazelab.calibration.validation import Validation
+from gazelab.ui.parts import Card, label, set_role
+
+
+class ResultWords(Card):
+    """Says how the calibration stands, its figures, and what is of concern; many concerns scroll."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(self.tr("Result"), parent)
+        self._state = label("", "heading", wrap=True)
+        self._numbers = label("", wrap=True)
+        self._concerns = label("", "muted", wrap=True)
+        inner = QWidget()
+        column = QVBoxLayout(inner)
+        column.setContentsMargins(0, 0, 6, 0)
+        for words in (self._numbers, self._concerns):
+            column.addWidget(words)
+        column.addStretch(1)
+        scroll = QScrollArea()
+        scroll.setWidget(inner)
+        scroll.setWidgetResizable(True)
+        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.body.addWidget(self._state)
+        self.body.addWidget(scroll, 1)
+
+    @property
+    def state(self) -> str:
+        """How it stands, in a sentence."""
+        return self._state.text()
+
+    @property
+    def concerns(self) -> str:
+        """What is of concern, one line each."""
+        return self._concerns.text()
+
+    def say(self, state: str, role: str, result: CalibrationResult | None) -> None:
+        """Show a sentence in its role, and a result's figures and concerns."""
+        self._state.setText(state)
+        set_role(self._state, role)
+        self._numbers.setText(in_numbers(result))
+        self._concerns.setText(in_sentences(result))
 
 
 def in_numbers(result: CalibrationResult | None) -> str:

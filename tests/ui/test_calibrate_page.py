@@ -8,6 +8,7 @@ import pytest
 from PyQt6.QtCore import Qt
 from PyQt6.QtWidgets import QApplication, QWidget
 
+from gazelab.calibration.findings import Code, Finding
 from gazelab.calibration.overview import Overview
 from gazelab.calibration.result import CalibrationResult, CalibrationState
 from gazelab.calibration.targets import calibration_targets
@@ -18,6 +19,7 @@ from gazelab.ui.choices import load_choices
 from gazelab.ui.position_check import PositionCheck
 from gazelab.ui.result_picture import NONE, Layout
 from gazelab.ui.result_view import ResultView
+from gazelab.ui.result_words import in_numbers, in_sentences
 
 
 @pytest.fixture
@@ -36,7 +38,7 @@ def test_without_a_participant_it_does_not_start(qtbot, workspace, run_source):
     page = CalibratePage(workspace)
     qtbot.addWidget(page)
     assert not page._start.isEnabled()
-    assert "participant code" in page._state.text()
+    assert "participant code" in page.words.state
 
 
 def test_a_source_that_measures_gaze_itself_has_nothing_to_calibrate(qtbot, workspace, run_source):
@@ -160,6 +162,30 @@ def test_R_redoes_the_chosen_target_and_nothing_without_one(qtbot, view):
     assert asked.args == [0]
 
 
+def test_concerns_are_listed_in_words_with_the_reason_of_an_acceptance():
+    slope = Finding(Code.SHRINK, "Gaze is pulled to the centre vertically.", False)
+    loss = Finding(Code.LOSS, "40% of the samples were lost.", False)
+    made = result_with(SCREEN, findings=(slope, loss), note="pilot")
+    assert in_sentences(made).splitlines() == [
+        f"• {slope.message}",
+        f"• {loss.message}",
+        "Accepted because: pilot",
+    ]
+    assert in_sentences(None) == ""
+
+
+def test_G2_the_figures_name_the_edges_and_what_is_unknown_is_no_number():
+    made = result_with(SCREEN)
+    known = replace(made.validation, edge_accuracy_px=80.0, edge_accuracy_deg=2.0)
+    assert in_numbers(replace(made, validation=known)).splitlines() == [
+        "Accuracy 1.50° (60 px)", "Near the edges 2.00° (80 px)"
+    ]  # fmt: skip
+    nan = float("nan")
+    unknown = replace(made.validation, accuracy_px=nan, accuracy_deg=nan)
+    assert in_numbers(replace(made, validation=unknown)) == "Accuracy: no data"
+    assert in_numbers(replace(made, validation=None)) == ""
+
+
 def test_every_control_is_reached_by_tab(qtbot, page):
     """One round of Tab goes over all that can be used, from options to results to the next step."""
     page.activateWindow()
@@ -171,7 +197,7 @@ def test_every_control_is_reached_by_tab(qtbot, page):
         qtbot.keyClick(order[-1], Qt.Key.Key_Tab)
         if QApplication.focusWidget() is page.form.points:
             break
-    usable = [w for w in (*page.form.controls(), page._start, page.view) if w.isEnabled()]
+    usable = [w for w in (*page.form.controls(), page._start, page.card.view) if w.isEnabled()]
     assert [w for w in order if w in usable] == usable
 
 

@@ -16,7 +16,8 @@ from gazelab.core.geometry import Screen
 from gazelab.pipeline.calibrate import binding_of
 from gazelab.pipeline.synthetic_session import SyntheticSubject
 from gazelab.ui.colours import contrast, lightness
-from gazelab.ui.result_picture import CLASS_RGB, LIMITS_DEG, Layout, class_of, scale_names
+from gazelab.ui.error_scale import CLASS_RGB, LIMITS_DEG, class_of, scale_names
+from gazelab.ui.result_picture import Layout
 from gazelab.ui.result_png import PICTURE_NAME, save_picture
 from gazelab.ui.result_table import NO_DATA, ResultTable, table_head, table_rows
 from gazelab.ui.result_view import ResultView

@@ -38,7 +38,7 @@ def test_settings_choose_what_the_window_begins_with(qtbot, tmp_path, model):
     assert window.setup.source_form.kind is SourceKind.POINTER
     assert work.screen.width_mm == 310
     assert work.screen.distance_mm == 550
-    assert window.calibrate._points.currentData() == 13
+    assert window.calibrate.form.settings.points == 13
     assert window.replay.model_choice.name == "/models/some-checkpoint"
     window.close()
 
