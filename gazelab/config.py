@@ -191,6 +191,8 @@ class QualitySettings:
     review_low_confidence: float = _setting(LIMITS.review_low_confidence, low=0, high=1)
     review_two_faces: float = _setting(LIMITS.review_two_faces, low=0, high=1)
     review_impossible: float = _setting(LIMITS.review_impossible, low=0, high=1)
+    review_repeated: float = _setting(LIMITS.review_repeated, low=0, high=1)
+    exclude_repeated: float = _setting(LIMITS.exclude_repeated, low=0, high=1)
     review_bad_stamps: float = _setting(LIMITS.review_bad_stamps, low=0, high=1)
     exclude_duration_s: float = _setting(LIMITS.exclude_duration_s, low=0, high=3600)
     exclude_fixations: int = _setting(LIMITS.exclude_fixations, low=0, high=1000)

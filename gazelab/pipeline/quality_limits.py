@@ -46,6 +46,9 @@ class QualityLimits:
         Of the pictures: another face might have been taken for the participant's.
     review_impossible : float
         Of the steps between samples with gaze: faster than 1000 degrees a second, which no eye is.
+    review_repeated, exclude_repeated : float
+        Of the steps: exactly the same place again. A camera that gives 15 new pictures a second and calls
+        them 30 has one half; one that stands still has nearly all.
     review_bad_stamps : float
         Of the samples: equal to an earlier stamp, or before it.
     exclude_duration_s : float
@@ -73,6 +76,8 @@ class QualityLimits:
     review_low_confidence: float = 0.30
     review_two_faces: float = 0.05
     review_impossible: float = 0.02
+    review_repeated: float = 0.20
+    exclude_repeated: float = 0.60
     review_bad_stamps: float = 0.02
     exclude_duration_s: float = 0.5
     exclude_fixations: int = 1

@@ -118,6 +118,8 @@ def _signal(q: TrialQuality, limits: QualityLimits) -> Iterator[Reason]:
     yield from _above(q.low_confidence_share, limits.review_low_confidence, math.nan, what)
     what = f"of the steps are faster than an eye ({q.n_impossible} over 1000°/s)"
     yield from _above(q.impossible_share, limits.review_impossible, math.nan, what)
+    what = "of the steps end where they began, as from the same picture twice"
+    yield from _above(q.repeated_share, limits.review_repeated, limits.exclude_repeated, what)
     what = "of the pictures show two faces"
     yield from _above(q.two_faces_share, limits.review_two_faces, math.nan, what)
 

@@ -79,6 +79,9 @@ class TrialQuality:
         Steps faster than 1000 degrees a second; None where there are no degrees.
     impossible_share : float
         The same, of the steps between samples with gaze.
+    repeated_share : float
+        Of the same steps: exactly the same place again, as from a picture that came twice. NaN for sources
+        without pictures.
     n_bad_stamps, n_leaps : int
         Stamps that do not go forward; leaps of the clock.
     n_focus_lost, n_pauses, n_source_lost, n_dropped : int
@@ -115,6 +118,7 @@ class TrialQuality:
     low_confidence_share: float
     n_impossible: int | None
     impossible_share: float
+    repeated_share: float
     n_bad_stamps: int
     n_leaps: int
     n_focus_lost: int
@@ -167,6 +171,7 @@ def measure_trial(
         **_places(replay, samples, seen & ~spoilt, trial),
         **_precision(replay, samples, seen, trial),
         **_speeds(replay, samples, seen & ~spoilt),
+        repeated_share=_repeated(replay, samples, seen),
         **_stamps(replay, trial),
         **_happenings(replay.session.markers(), trial),
         drift_before=before[-1] if before else None,
@@ -256,6 +261,12 @@ def _speeds(replay: Replay, samples: GazeArray, seen: Bools) -> dict[str, Any]:
     n = time_loss.impossible_steps(samples["time_ns"][forward], x_deg, y_deg)
     n_steps = int(np.isfinite(np.diff(x_deg) + np.diff(y_deg)).sum())
     return {"n_impossible": n, "impossible_share": n / n_steps if n_steps else math.nan}
+
+
+def _repeated(replay: Replay, samples: GazeArray, seen: Bools) -> float:
+    if not replay.session.header.feature_version:
+        return math.nan
+    return time_loss.repeated_share(*(np.where(seen, samples[name], np.nan) for name in ("x_px", "y_px")))
 
 
 def _stamps(replay: Replay, trial: Trial) -> dict[str, Any]:

@@ -125,6 +125,27 @@ def impossible_steps(time_ns: ArrayLike, x_deg: ArrayLike, y_deg: ArrayLike) -> 
     return int((step > MAX_SPEED_DEG_S * seconds).sum())
 
 
+def repeated_share(x_px: ArrayLike, y_px: ArrayLike) -> float:
+    """Share of the steps between neighbouring samples with gaze that end exactly where they began.
+
+    Noise moves every measured gaze: the same place twice is the same picture twice, from a camera that stands
+    still or doubles its frames.
+
+    Parameters
+    ----------
+    x_px, y_px : array, shape (n,)
+        NaN where gaze is lost.
+
+    Returns
+    -------
+    float
+        0..1; NaN without such a step.
+    """
+    dx, dy = np.diff(np.asarray(x_px, float)), np.diff(np.asarray(y_px, float))
+    there = np.isfinite(dx) & np.isfinite(dy)
+    return float(((dx == 0) & (dy == 0))[there].mean()) if there.any() else float("nan")
+
+
 def split_at_gaps(time_ns: ArrayLike, values: Floats) -> Floats:
     """Put a row of NaN wherever frames never came, so that no difference of neighbours bridges them.
 

@@ -178,6 +178,15 @@ def test_G1_the_head_outside_its_box_and_a_low_confidence_are_shares_of_the_gaze
     assert q.low_confidence_share == pytest.approx(20 / 180)
 
 
+def test_C2_pictures_that_came_twice_are_told_of_a_camera_alone(tmp_path):
+    """The second half of the trial stands still: 120 of 239 steps, and the first 119 move by 2 px."""
+    rows = reading(looks=[LOOKS[0]])
+    rows["x_px"][120:] = rows["x_px"][119]
+    q = measured(tmp_path / "a", rows, header={"feature_version": "1"})
+    assert q.repeated_share == pytest.approx(120 / 239)
+    assert math.isnan(measured(tmp_path / "b", rows).repeated_share)
+
+
 def test_M7_two_faces_are_a_share_of_the_pictures(tmp_path):
     features = empty_features(48)
     features["time_ns"] = np.arange(48) * 100 * MS

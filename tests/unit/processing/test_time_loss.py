@@ -14,6 +14,7 @@ from gazelab.processing.time_loss import (
     forward_rows,
     impossible_steps,
     longest_gap_s,
+    repeated_share,
     split_at_gaps,
     time_loss,
     typical_interval_ns,
@@ -103,6 +104,17 @@ def test_E8_one_sample_that_jumps_away_and_back_makes_two_impossible_steps():
 def test_a_loss_is_no_impossible_step():
     t, x = every(1, 5), np.array([0.0, 0.0, np.nan, 50.0, 50.0])
     assert impossible_steps(t, x, np.zeros(5)) == 0
+
+
+def test_C2_the_same_place_twice_is_counted_and_a_loss_is_no_step():
+    x = np.array([1.0, 1.0, 2.0, np.nan, 2.0, 2.0])
+    assert repeated_share(x, np.zeros(6)) == pytest.approx(2 / 3)
+    assert repeated_share(x, np.arange(6.0)) == 0.0
+    assert math.isnan(repeated_share(x[:1], x[:1]))
+
+
+def test_C2_the_frozen_pointer_is_all_repeats():
+    assert repeated_share(np.full(9, 3.0), np.full(9, 4.0)) == 1.0
 
 
 def test_no_difference_bridges_frames_that_never_came():
