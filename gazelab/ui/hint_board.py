@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from PyQt6.QtCore import Qt
 from PyQt6.QtWidgets import QGridLayout, QSizePolicy, QWidget
 
 from gazelab.ui.hints import Hint
@@ -24,14 +25,14 @@ class HintBoard(QWidget):
 
     def __init__(self, columns: int = 3, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setHorizontalSpacing(18)
         grid.setVerticalSpacing(4)
         self._places = [label("", "muted", wrap=True) for _ in range(PLACES)]
         for k, place in enumerate(self._places):
-            grid.addWidget(place, k // columns, k % columns)
+            grid.addWidget(place, k // columns, k % columns, Qt.AlignmentFlag.AlignTop)
         for column in range(columns):
             grid.setColumnStretch(column, 1)
 
@@ -48,3 +49,10 @@ class HintBoard(QWidget):
             if place.text() != text:
                 place.setText(text)
             set_role(place, "muted" if hint is None else hint.role)
+        self._keep_room()
+
+    def _keep_room(self) -> None:
+        """Grow for sentences that wrap, and never shrink: the picture above must not jump with each hint."""
+        layout = self.layout()
+        if layout is not None and self.width() > 0:
+            self.setMinimumHeight(max(self.minimumHeight(), layout.totalHeightForWidth(self.width())))

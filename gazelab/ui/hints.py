@@ -135,7 +135,7 @@ def _no_face(frame: Frame, features: np.void | None) -> Hint:
 def _face(features: np.void) -> Hint:
     tr = QCoreApplication.translate
     if features["n_faces"] > 1:
-        return Hint(tr("Hints", "A second face: ask the other person to step aside"), "warn", About.FACE)
+        return Hint(tr("Hints", "A second face: the other person should step aside"), "warn", About.FACE)
     return Hint(tr("Hints", "Face found"), "good", About.FACE)
 
 
@@ -194,15 +194,15 @@ def _eyes(frame: Frame, features: np.void) -> Hint:
     if px >= SMALL_EYE_PX:
         return Hint(tr("Hints", "Eyes are {px:.0f} px wide").format(px=px), "good", About.EYES)
     if frame.rgb.shape[1] < WANTED_PX:
-        text = tr("Hints", "Eyes are only {px:.0f} px wide: come closer, or ask for 1280 x 720")
+        text = tr("Hints", "Eyes only {px:.0f} px wide: come closer, or ask for 1280\u00a0x\u00a0720")
     else:
-        text = tr("Hints", "Eyes are only {px:.0f} px wide: come closer")
+        text = tr("Hints", "Eyes only {px:.0f} px wide: come closer")
     return Hint(text.format(px=px), "warn", About.EYES)
 
 
 def _rate(rate_hz: float) -> Hint:
     tr = QCoreApplication.translate
     if rate_hz < SLOW_HZ:
-        text = tr("Hints", "Only {hz:.0f} pictures a second: more light, or fewer programs")
+        text = tr("Hints", "Only {hz:.0f} pictures a second: add light, close programs")
         return Hint(text.format(hz=rate_hz), "warn", About.RATE)
     return Hint(tr("Hints", "{hz:.0f} pictures a second").format(hz=rate_hz), "good", About.RATE)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from PyQt6.QtCore import QCoreApplication
-from PyQt6.QtWidgets import QDialog, QDialogButtonBox, QGridLayout, QVBoxLayout, QWidget
+from PyQt6.QtWidgets import QDialog, QDialogButtonBox, QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from gazelab.ui.parts import label
 
+Table = list[tuple[str, list[tuple[str, str]]]]
 
-def key_table() -> list[tuple[str, list[tuple[str, str]]]]:
+
+def key_table() -> Table:
     """Give (where, [(key, what it does)])."""
     tr = QCoreApplication.translate
     return [
@@ -82,19 +84,37 @@ class KeysDialog(QDialog):
         self.setWindowTitle(self.tr("Keys"))
         outer = QVBoxLayout(self)
         outer.setContentsMargins(24, 20, 24, 16)
-        grid = QGridLayout()
-        grid.setHorizontalSpacing(24)
-        grid.setVerticalSpacing(4)
-        line = 0
-        for where, keys in key_table():
-            grid.addWidget(label(where, "heading"), line, 0, 1, 2)
-            for offset, (key, what) in enumerate(keys, 1):
-                grid.addWidget(label(key, "muted"), line + offset, 0)
-                grid.addWidget(label(what), line + offset, 1)
-            line += len(keys) + 1
-            grid.setRowMinimumHeight(line, 10)
-            line += 1
-        outer.addLayout(grid)
+        sides = QHBoxLayout()
+        sides.setSpacing(40)
+        for groups in _halves(key_table()):
+            sides.addLayout(_lay_out(groups))
+        outer.addLayout(sides)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         buttons.rejected.connect(self.reject)
         outer.addWidget(buttons)
+
+
+def _halves(table: Table) -> tuple[Table, Table]:
+    """Share the groups out to two columns, in order: one column would be higher than a small screen."""
+    lines = [len(keys) + 2 for _where, keys in table]
+    split = min(range(len(table)), key=lambda k: abs(sum(lines[:k]) - sum(lines[k:])))
+    return table[:split], table[split:]
+
+
+def _lay_out(groups: Table) -> QVBoxLayout:
+    column = QVBoxLayout()
+    grid = QGridLayout()
+    grid.setHorizontalSpacing(24)
+    grid.setVerticalSpacing(4)
+    line = 0
+    for where, keys in groups:
+        grid.addWidget(label(where, "heading"), line, 0, 1, 2)
+        for offset, (key, what) in enumerate(keys, 1):
+            grid.addWidget(label(key, "muted"), line + offset, 0)
+            grid.addWidget(label(what), line + offset, 1)
+        line += len(keys) + 1
+        grid.setRowMinimumHeight(line, 10)
+        line += 1
+    column.addLayout(grid)
+    column.addStretch(1)
+    return column

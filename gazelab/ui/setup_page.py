@@ -150,6 +150,10 @@ class SetupPage(Page):
         camera.body.addWidget(self.preview, 1)
         camera.body.addWidget(self.board)
         camera.body.addWidget(self._rate)
+        effects = self.tr(
+            "Switch off what alters the picture: eye-contact correction, auto-framing, background blur."
+        )
+        camera.body.addWidget(label(effects, "muted", wrap=True))
         sides = QHBoxLayout()
         sides.setSpacing(12)
         sides.addLayout(left, 4)

@@ -33,7 +33,7 @@ def test_nothing_said_is_not_ready():
         (lambda s, f: (s(), f()), 300, 30, "About 30 cm: move back"),
         (lambda s, f: (s(), f()), 900, 30, "About 90 cm: come closer"),
         (lambda s, f: (s(), f()), float("nan"), 30, "Distance unknown"),
-        (lambda s, f: (s(), f(eye_px=12)), 600, 30, "only 12 px wide: come closer, or ask for 1280 x 720"),
+        (lambda s, f: (s(), f(eye_px=12)), 600, 30, "only 12 px wide: come closer, or ask for 1280"),
         (lambda s, f: (s(), f()), 600, 9, "Only 9 pictures a second"),
         (lambda s, f: (s(), f(n_faces=2)), 600, 30, "second face"),
         (lambda s, f: (s(), f(x=100)), 600, 30, "to your left"),
