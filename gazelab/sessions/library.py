@@ -123,8 +123,9 @@ class SessionDetails:
             )
         if self.n_live_corrections or self.n_corrections:
             lines.append(
-                f"gaze corrected: by drift checks {self.n_live_corrections}, afterwards {self.n_corrections or 0}"
-                " (gazelab sessions corrections); the samples are as measured"
+                f"gaze corrected: by drift checks {self.n_live_corrections},"
+                f" afterwards {self.n_corrections or 0} (gazelab sessions corrections);"
+                " the samples are as measured"
             )
         return "\n".join(lines + [f"note: {remark}" for remark in self.report])
 
