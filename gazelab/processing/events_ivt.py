@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from gazelab.processing.events_samples import WINDOW_S, Samples
+
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Piece = tuple[int, int]
 
 FAST_DEG_S = 30.0
-WINDOW_S = 0.020
 MERGE_DEG = 0.5
 MERGE_S = 0.075
 
@@ -39,6 +40,22 @@ def speed_deg_s(time_s: Floats, x_deg: Floats, y_deg: Floats) -> Floats:
     last = np.where(lone & (first == last), 1, last)
     way = np.hypot(x_deg[last] - x_deg[first], y_deg[last] - y_deg[first])
     out: Floats = way / (time_s[last] - time_s[first])
+    return out
+
+
+def ivt_pieces(samples: Samples) -> list[list[Piece]]:
+    """Find the fixations of every segment by their speed.
+
+    Returns
+    -------
+    list of list of (first, last)
+        For each segment the positions in it, both inclusive; short ones not yet discarded.
+    """
+    out = []
+    for start, stop in samples.segments:
+        part = slice(start, stop)
+        t = (samples.time_ns[part] - samples.time_ns[start]) / 1e9
+        out.append(slow_pieces(t, samples.x_deg[part], samples.y_deg[part]))
     return out
 
 

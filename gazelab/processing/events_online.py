@@ -8,6 +8,7 @@ given live. Memory and the cost of a push do not grow.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,18 +16,27 @@ import numpy as np
 
 from gazelab.core.gaze import EventArray, empty_events
 from gazelab.core.geometry import Screen
+from gazelab.processing.blinks import PAD_S
 from gazelab.processing.degrees import screen_in_degrees
 from gazelab.processing.events_edges import Motion, left, settled
 from gazelab.processing.events_places import OpenFixation, Place, RunningMeasures, is_spike
-from gazelab.processing.events_samples import CLOCK_RESET_S, lost_samples
-from gazelab.processing.events_segmentation import BIN_S, MIN_FIXATION_S, Segmentation
+from gazelab.processing.events_samples import CLOCK_RESET_S, MAX_ECCENTRICITY_DEG
+from gazelab.processing.events_segmentation import BIN_S, MIN_FIXATION_S, Segmentation, Weights
 
 LAG_S = 0.067
 """An end that the best cut has held for this long is given out: two samples at 30 Hz."""
 WINDOW_S = 0.110
-"""A sample older than this is decided."""
+"""A sample older than this is decided; at 30 Hz a fixation is out within 150 ms of its end."""
+FAST_INTERVAL_S = 0.020
+FAST_WINDOW_NS = 80_000_000
+"""The same where samples come faster than 50 Hz: there a fixation is out within 100 ms."""
+
+PAD_NS = round(PAD_S * 1e9)
 
 Interval = tuple[int, int]
+
+_NONE = empty_events()
+_NONE.flags.writeable = False
 
 
 class OnlineFixations:
@@ -53,12 +63,13 @@ class OnlineFixations:
         self._lag_ns, self._window_ns = round(lag_s * 1e9), round(window_s * 1e9)
         self._measures = RunningMeasures()
         self._newest_ns: int | None = None
+        self._shut_ns: int | None = None
         self._bin: Place | None = None
         self._start_segment()
         self._out: list[EventArray] = []
         self.last_events: EventArray = empty_events()
 
-    def push(self, time_ns: int, x_px: float, y_px: float) -> list[Interval]:
+    def push(self, time_ns: int, x_px: float, y_px: float, blink: bool = False) -> list[Interval]:
         """Take the next sample.
 
         Parameters
@@ -68,6 +79,9 @@ class OnlineFixations:
             starts a new clock.
         x_px, y_px : float
             Screen px, NaN = lost.
+        blink : bool
+            The lids are shut. The gaze of 100 ms before and after is left out, as offline, but what was given
+            out already stays.
 
         Returns
         -------
@@ -79,13 +93,20 @@ class OnlineFixations:
             if time_ns >= self._newest_ns - CLOCK_RESET_S * 1e9:
                 return self._given()
             self._end_segment()
+            self._shut_ns = None
         self._newest_ns = time_ns
+        if blink:
+            self._shut_ns = time_ns
+            self._blank(time_ns - PAD_NS)
+            self._end_segment()
+            return self._given()
         last_ns = self._last_valid_ns()
         if last_ns is not None and (time_ns - last_ns) / 1e9 > self._measures.bridge_s:
             self._end_segment()
-        x_deg, y_deg = self._screen.to_deg([x_px], [y_px])
-        if not lost_samples(np.array([x_px]), np.array([y_px]), x_deg, y_deg)[0]:
-            self._take(Place(time_ns, time_ns, float(x_deg[0]), float(y_deg[0]), x_px, y_px))
+        if self._shut_ns is None or time_ns > self._shut_ns + PAD_NS:
+            sample = self._seen(time_ns, x_px, y_px)
+            if sample is not None:
+                self._take(sample)
         if self._measures.ready:
             self._decide(time_ns)
         return self._given()
@@ -97,8 +118,18 @@ class OnlineFixations:
         return self._given()
 
     def _given(self) -> list[Interval]:
-        self.last_events = np.concatenate(self._out) if self._out else empty_events()
+        if not self._out:
+            self.last_events = _NONE
+            return []
+        self.last_events = np.concatenate(self._out)
         return [(int(e["onset_ns"]), int(e["offset_ns"])) for e in self.last_events]
+
+    def _seen(self, time_ns: int, x_px: float, y_px: float) -> Place | None:
+        """Make a place of a sample; None if it holds no gaze, as `events_samples.lost_samples` says."""
+        x_deg, y_deg = (float(v) for v in self._screen.to_deg(x_px, y_px))
+        if not math.hypot(x_deg, y_deg) <= MAX_ECCENTRICITY_DEG or x_px == y_px == 0:
+            return None
+        return Place(time_ns, time_ns, x_deg, y_deg, x_px, y_px)
 
     def _start_segment(self) -> None:
         self._window: list[Place] = []
@@ -113,11 +144,25 @@ class OnlineFixations:
                 return place.last_ns
         return None
 
+    def _blank(self, since_ns: int) -> None:
+        """Take back what was seen from `since_ns` on, as far as it was not given out."""
+        if self._bin is not None and self._bin.last_ns >= since_ns:
+            self._bin = None
+        while self._window and self._window[-1].last_ns >= since_ns:
+            self._window.pop()
+            self._cut = None
+        if not self._window and self._open is not None:
+            self._cut = None
+            if self._open.take_back(since_ns):
+                self._before = self._open.last
+            else:
+                self._open = None
+
     def _take(self, sample: Place) -> None:
         """Average samples that come fast; pass each mean on when it is complete."""
         last_ns = self._last_valid_ns()
         if last_ns is not None:
-            self._measures.add_step((sample.first_ns - last_ns) / 1e9)
+            self._measures.add_time((sample.first_ns - last_ns) / 1e9)
         if self._bin is None:
             self._bin = sample
         else:
@@ -132,7 +177,7 @@ class OnlineFixations:
         place, self._bin = self._bin, None
         newest = self._window[-1] if self._window else self._before
         if newest is not None:
-            self._measures.add_jump(newest, place)
+            self._measures.add_step(newest, place)
         if len(self._window) >= 2 and is_spike(self._window[-2], self._window[-1], place, self._measures):
             self._window.pop()
             self._cut = None
@@ -141,7 +186,7 @@ class OnlineFixations:
     def _best_cut(self) -> Segmentation:
         if self._cut is None:
             begun = self._open.begun() if self._open is not None else None
-            self._cut = Segmentation(self._measures.noise_deg, self._measures.interval_s, begun)
+            self._cut = Segmentation(self._measures.noise, self._measures.place_s, begun)
         for place in self._window[len(self._cut) :]:
             self._cut.push(place.time_s, place.x_deg, place.y_deg)
         return self._cut
@@ -152,7 +197,7 @@ class OnlineFixations:
             pieces, is_open = self._best_cut().pieces(ended=False)
             first, last = pieces[0] if pieces else (len(self._window), len(self._window))
             going_on = is_open and len(pieces) == 1
-            due = now_ns - self._window[0].last_ns >= self._window_ns
+            due = now_ns - self._window[0].last_ns >= self._undecided_ns()
             over = not going_on and last < len(self._window) and now_ns - self._end_ns(last) >= self._lag_ns
             if self._open is None and first > 0:
                 if not (due or over):
@@ -180,8 +225,11 @@ class OnlineFixations:
     def _absorb(self, n: int) -> None:
         """Settle the first `n` places of the window as part of the open fixation."""
         assert self._open is not None
+        weights = Weights(self._measures.noise, self._measures.place_s)
         for place in self._window[:n]:
-            self._open.add(place)
+            if self._open.last_two is not None:
+                self._measures.add_inside(*self._open.last_two, place)
+            self._open.add(place, weights)
             self._before = place
         del self._window[:n]
         self._cut = None
@@ -191,7 +239,7 @@ class OnlineFixations:
         places = ([self._before] if self._before is not None else []) + self._window
         t = np.array([p.time_s for p in places]) - places[0].time_s
         x, y = np.array([p.x_deg for p in places]), np.array([p.y_deg for p in places])
-        return Motion.between(t, x, y, self._measures.noise_deg), len(places) - len(self._window)
+        return Motion.between(t, x, y, self._measures.noise.step_deg), len(places) - len(self._window)
 
     def _ensure_open(self, last: int) -> None:
         """Begin a fixation, if none is open, where the eye has settled in the window's first piece."""
@@ -202,7 +250,7 @@ class OnlineFixations:
         if first:
             self._leave(first)
         gap = self._window[0].first_ns - self._before.last_ns if self._before is not None else 0
-        self._open = OpenFixation(self._window[0].first_ns - min(gap // 2, self._half_ns()))
+        self._open = OpenFixation(self._window[0].first_ns - min(gap // 2, self._half_ns()), PAD_NS)
         self._after_fixation = False
 
     def _finish(self, last: int) -> None:
@@ -225,6 +273,11 @@ class OnlineFixations:
         if last > kept:
             self._leave(last - kept)
         self._after_fixation = True
+
+    def _undecided_ns(self) -> int:
+        """How old a place may be and still be undecided."""
+        is_fast = self._measures.interval_s < FAST_INTERVAL_S
+        return min(self._window_ns, FAST_WINDOW_NS) if is_fast else self._window_ns
 
     def _half_ns(self) -> int:
         interval_s = self._measures.interval_s

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from gazelab.core.gaze import EventArray, EventKind, empty_events
+from gazelab.processing.events_noise import NOISE_FLOOR_DEG, Noise, noise_at_first, noise_inside
 from gazelab.processing.events_samples import (
     GAP_S,
-    MAD_TO_SD,
     SPIKE_DEG,
     SPIKE_SIGMAS,
     SPIKE_SPAN_S,
 )
-from gazelab.processing.events_segmentation import NOISE_FLOOR_DEG, Begun
+from gazelab.processing.events_segmentation import BIN_S, NO_SUMS, Begun, Spot, Sums, Weights, add_sums
 
 MEMORY = 64
+INSIDE_MEMORY = 160
 WARM_UP = 8
 REFRESH = 4
 
@@ -48,53 +50,86 @@ class Place:
         """Its middle, in seconds."""
         return (self.first_ns + self.last_ns) / 2e9
 
+    @property
+    def spot(self) -> Spot:
+        """When and where it is, as the segmentation takes it."""
+        return Spot(self.time_s, self.x_deg, self.y_deg)
+
     def distance_deg(self, other: Place) -> float:
         """How far apart two places are."""
-        return float(np.hypot(self.x_deg - other.x_deg, self.y_deg - other.y_deg))
+        return math.hypot(self.x_deg - other.x_deg, self.y_deg - other.y_deg)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """The settled part of a fixation up to one place, as sums."""
+
+    last: Place
+    n_places: int
+    sums: Sums
+    n_samples: int
+    sum_x_px: float
+    sum_y_px: float
+
+
 class OpenFixation:
-    """The settled part of a fixation that goes on, as sums."""
+    """A fixation that goes on; what was settled in the last `keep_ns` can be taken back."""
 
-    onset_ns: int
-    time_s: float = float("nan")
-    n_places: int = 0
-    sum_x: float = 0.0
-    sum_y: float = 0.0
-    sum_sq: float = 0.0
-    n_samples: int = 0
-    sum_x_px: float = 0.0
-    sum_y_px: float = 0.0
+    def __init__(self, onset_ns: int, keep_ns: int) -> None:
+        self.onset_ns = onset_ns
+        self._keep_ns = keep_ns
+        self._time_s = math.nan
+        self._states: deque[Settled] = deque()
 
-    def add(self, place: Place) -> None:
+    @property
+    def last(self) -> Place:
+        """The newest place settled."""
+        return self._states[-1].last
+
+    @property
+    def last_two(self) -> tuple[Place, Place] | None:
+        """The two newest places settled, if there are two."""
+        return (self._states[-2].last, self._states[-1].last) if len(self._states) > 1 else None
+
+    def add(self, place: Place, weights: Weights) -> None:
         """Settle one more place."""
-        if not self.n_places:
-            self.time_s = place.time_s
-        self.n_places += 1
-        self.sum_x += place.x_deg
-        self.sum_y += place.y_deg
-        self.sum_sq += place.x_deg**2 + place.y_deg**2
-        self.n_samples += place.n
-        self.sum_x_px += place.x_px * place.n
-        self.sum_y_px += place.y_px * place.n
+        if not self._states:
+            self._time_s = place.time_s
+            n, sums, samples, x, y = 0, NO_SUMS, 0, 0.0, 0.0
+            own = weights.first(place.spot)
+        else:
+            old = self._states[-1]
+            n, sums, samples, x, y = old.n_places, old.sums, old.n_samples, old.sum_x_px, old.sum_y_px
+            own = weights.later(old.last.spot, place.spot)
+        x, y = x + place.x_px * place.n, y + place.y_px * place.n
+        self._states.append(Settled(place, n + 1, add_sums(sums, own), samples + place.n, x, y))
+        while len(self._states) > 3 and self._states[1].last.last_ns < place.last_ns - self._keep_ns:
+            self._states.popleft()
+
+    def take_back(self, since_ns: int) -> bool:
+        """Unsettle the places that end at `since_ns` or later; tell whether any is left."""
+        while self._states and self._states[-1].last.last_ns >= since_ns:
+            self._states.pop()
+        return bool(self._states)
 
     def begun(self) -> Begun:
         """Give what the segmentation needs to go on."""
-        return Begun(self.n_places, self.sum_x, self.sum_y, self.sum_sq, self.time_s)
+        now = self._states[-1]
+        return Begun(now.n_places, now.sums, self._time_s, now.last.spot)
 
     def event(self, offset_ns: int) -> EventArray:
         """Close it: one row of EVENT_DTYPE."""
+        now = self._states[-1]
         event = empty_events(1)
-        event["kind"], event["n_samples"] = EventKind.FIXATION, self.n_samples
+        event["kind"], event["n_samples"] = EventKind.FIXATION, now.n_samples
         event["onset_ns"], event["offset_ns"] = self.onset_ns, offset_ns
-        event["x_px"], event["y_px"] = self.sum_x_px / self.n_samples, self.sum_y_px / self.n_samples
+        event["x_px"], event["y_px"] = now.sum_x_px / now.n_samples, now.sum_y_px / now.n_samples
         return event
 
 
 @dataclass(slots=True)
 class RunningMeasures:
-    """Rate and noise over the last 64 samples, renewed with every fourth.
+    """Rate and noise over the last 64 samples, renewed with every fourth place.
 
     Attributes
     ----------
@@ -102,40 +137,58 @@ class RunningMeasures:
         Median time between samples; NaN until eight were seen.
     usual_s : float
         Nine in ten samples come within this time of the one before.
-    noise_deg : float
-        Robust SD of one place on one axis; until measured, the floor.
+    noise : Noise
+        Of one place on one axis; until measured, the floor. Measured inside fixations as soon as enough was
+        settled there.
     """
 
-    interval_s: float = float("nan")
-    usual_s: float = float("nan")
-    noise_deg: float = NOISE_FLOOR_DEG
+    interval_s: float = math.nan
+    usual_s: float = math.nan
+    noise: Noise = field(default_factory=lambda: Noise(NOISE_FLOOR_DEG))
     _steps_s: deque[float] = field(default_factory=lambda: deque(maxlen=MEMORY))
-    _jumps_deg: deque[float] = field(default_factory=lambda: deque(maxlen=2 * MEMORY))
-    _n_jumps: int = 0
+    _steps_deg: deque[tuple[float, float]] = field(default_factory=lambda: deque(maxlen=MEMORY))
+    _inside_deg: deque[tuple[float, ...]] = field(default_factory=lambda: deque(maxlen=INSIDE_MEMORY))
+    _n_steps: int = 0
 
     @property
     def ready(self) -> bool:
         """Whether enough was seen to begin."""
-        return self._n_jumps >= WARM_UP
+        return self._n_steps >= WARM_UP
 
     @property
     def bridge_s(self) -> float:
         """Longest time without a sample that a fixation may span."""
-        return GAP_S + (self.usual_s if np.isfinite(self.usual_s) else GAP_S)
+        return GAP_S + (self.usual_s if math.isfinite(self.usual_s) else GAP_S)
 
-    def add_step(self, step_s: float) -> None:
+    @property
+    def place_s(self) -> float:
+        """Usual time between places: as many samples as it takes to last 12.5 ms."""
+        if not math.isfinite(self.interval_s):
+            return self.interval_s
+        return self.interval_s * max(1, math.ceil(BIN_S / self.interval_s - 1e-9))
+
+    def add_time(self, step_s: float) -> None:
         """Count the time between two samples."""
         self._steps_s.append(step_s)
 
-    def add_jump(self, a: Place, b: Place) -> None:
+    def add_step(self, a: Place, b: Place) -> None:
         """Count the way between two places."""
-        self._jumps_deg.append(abs(a.x_deg - b.x_deg))
-        self._jumps_deg.append(abs(a.y_deg - b.y_deg))
-        self._n_jumps += 1
-        if self._n_jumps >= WARM_UP and self._n_jumps % REFRESH == 0:
-            self.interval_s = float(np.median(self._steps_s))
-            self.usual_s = float(np.quantile(self._steps_s, 0.9))
-            self.noise_deg = float(MAD_TO_SD * np.median(self._jumps_deg) / np.sqrt(2))
+        self._steps_deg.append((b.x_deg - a.x_deg, b.y_deg - a.y_deg))
+        self._n_steps += 1
+        if self._n_steps >= WARM_UP and self._n_steps % REFRESH == 0:
+            self._renew()
+
+    def add_inside(self, a: Place, b: Place, c: Place) -> None:
+        """Count two ways in a row within one fixation."""
+        self._inside_deg.append((b.x_deg - a.x_deg, b.y_deg - a.y_deg, c.x_deg - b.x_deg, c.y_deg - b.y_deg))
+
+    def _renew(self) -> None:
+        self.interval_s = float(np.median(self._steps_s))
+        self.usual_s = float(np.quantile(self._steps_s, 0.9))
+        inside = np.array(self._inside_deg).reshape(-1, 2, 2)
+        # Without a carry at first: with so few steps there is no telling it from saccades.
+        at_first = noise_at_first(np.array(self._steps_deg), np.zeros((0, 2, 2)))
+        self.noise = noise_inside(inside) or at_first
 
 
 def is_spike(before: Place, middle: Place, after: Place, measures: RunningMeasures) -> bool:
@@ -143,5 +196,5 @@ def is_spike(before: Place, middle: Place, after: Place, measures: RunningMeasur
     if after.time_s - before.time_s > SPIKE_SPAN_S:
         return False
     nearer = min(before.distance_deg(middle), middle.distance_deg(after))
-    least = max(SPIKE_DEG, SPIKE_SIGMAS * measures.noise_deg)
+    least = max(SPIKE_DEG, SPIKE_SIGMAS * measures.noise.step_deg)
     return nearer > least and before.distance_deg(after) < nearer / 2

@@ -23,6 +23,8 @@ SPIKE_DEG = 2.0
 SPIKE_SIGMAS = 6.0
 SPIKE_SPAN_S = 0.1
 """No eye goes there and back within this time: it needs some 150 ms between two saccades."""
+WINDOW_S = 0.020
+"""Over this time I-VT takes speeds (Tobii white paper)."""
 MAX_ECCENTRICITY_DEG = 80.0
 MAD_TO_SD = 1.4826
 
@@ -46,6 +48,9 @@ class Samples:
         Median time between neighbours; NaN with fewer than two samples.
     noise_deg : float
         Robust SD of one sample on one axis, from the differences of neighbours.
+    window_noise_deg : float
+        The same from samples 20 ms apart, over which I-VT takes speeds: where noise wanders, neighbours alone
+        would not show it.
     """
 
     time_ns: Ints
@@ -55,6 +60,7 @@ class Samples:
     segments: list[tuple[int, int]]
     interval_s: float
     noise_deg: float
+    window_noise_deg: float
 
 
 def usable_samples(time_ns: ArrayLike, x_px: ArrayLike, y_px: ArrayLike, screen: Screen) -> Samples:
@@ -91,7 +97,9 @@ def usable_samples(time_ns: ArrayLike, x_px: ArrayLike, y_px: ArrayLike, screen:
     steps_s = np.diff(t)[np.diff(clock) == 0] / 1e9
     interval = float(np.median(steps_s)) if steps_s.size else float("nan")
     segments = _segments(t, clock, steps_s)
-    return Samples(t, x_deg, y_deg, index, segments, interval, sample_noise_deg(x_deg, y_deg))
+    apart = max(1, round(WINDOW_S / interval)) if interval < WINDOW_S else 1
+    noise = sample_noise_deg(x_deg, y_deg), sample_noise_deg(x_deg, y_deg, apart)
+    return Samples(t, x_deg, y_deg, index, segments, interval, *noise)
 
 
 def lost_samples(x_px: Floats, y_px: Floats, x_deg: Floats, y_deg: Floats) -> Bools:
@@ -154,15 +162,16 @@ def spikes(time_ns: Ints, x_deg: Floats, y_deg: Floats) -> Bools:
     return flagged & ~(np.roll(flagged, 1) | np.roll(flagged, -1))
 
 
-def sample_noise_deg(x_deg: ArrayLike, y_deg: ArrayLike) -> float:
-    """Robust SD of one sample on one axis: the median difference of neighbours, scaled.
+def sample_noise_deg(x_deg: ArrayLike, y_deg: ArrayLike, apart: int = 1) -> float:
+    """Robust SD of one sample on one axis: the median difference of samples so far apart, scaled.
 
     Returns
     -------
     float
-        Degrees; NaN with fewer than two samples.
+        Degrees; NaN with too few samples.
     """
-    steps = np.concatenate([np.diff(np.asarray(x_deg, float)), np.diff(np.asarray(y_deg, float))])
+    columns = np.asarray(x_deg, float), np.asarray(y_deg, float)
+    steps = np.concatenate([column[apart:] - column[:-apart] for column in columns])
     return float(MAD_TO_SD * np.median(np.abs(steps)) / np.sqrt(2)) if steps.size else float("nan")
 
 

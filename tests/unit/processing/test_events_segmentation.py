@@ -11,18 +11,30 @@ from hypothesis import strategies as st
 from gazelab.processing import events_segmentation as seg
 from gazelab.processing.events_edges import Motion, bounds_ns, trim
 from gazelab.processing.events_ivt import merge, runs, slow_pieces, speed_deg_s
-from gazelab.processing.events_segmentation import Begun, Segmentation
+from gazelab.processing.events_noise import HEADROOM, Noise
+from gazelab.processing.events_segmentation import Begun, Segmentation, Spot, Weights, add_sums
 
 STEP_S = 1 / 30
-NOISE = 0.5
+SD_DEG = 0.5
+NOISE = Noise(SD_DEG / HEADROOM)
+WANDERING = Noise(SD_DEG / HEADROOM, 0.7)
+LITTLE = Noise(0.1)
 
 
-def cost(t, z, pieces):
+def scatter(t, z, noise):
+    """Half the squared distance to the likeliest mean, by the whole covariance of the samples."""
+    lags = np.abs(t[:, None] - t[None, :]) / STEP_S
+    carry = noise.believed().carry
+    inverse = np.linalg.inv(SD_DEG**2 * (carry**lags if carry else np.eye(len(t))))
+    mean = inverse.sum(0) @ z / inverse.sum()
+    return sum(column @ inverse @ column for column in (z - mean).T) / 2
+
+
+def cost(t, z, pieces, noise):
     """The definition, term by term."""
     total = seg.LONE_COST * (len(z) - sum(b - a + 1 for a, b in pieces))
     for a, b in pieces:
-        part = z[a : b + 1]
-        total += seg.FIXATION_COST + ((part - part.mean(0)) ** 2).sum() / (2 * NOISE**2)
+        total += seg.FIXATION_COST + scatter(t[a : b + 1], z[a : b + 1], noise)
     return total
 
 
@@ -49,44 +61,55 @@ places = st.lists(
 )
 
 
+@pytest.mark.parametrize("noise", [NOISE, WANDERING])
 @given(places, st.lists(st.floats(0.01, 0.07), min_size=9, max_size=9))
 @settings(max_examples=60)
-def test_E5_the_cut_costs_no_more_than_any_other(rows, steps):
+def test_E5_the_cut_costs_no_more_than_any_other(noise, rows, steps):
     z = np.array(rows)
     t = np.cumsum(steps)[: len(z)]
-    cut = Segmentation(NOISE, STEP_S)
+    cut = Segmentation(noise, STEP_S)
     for now, (x, y) in zip(t, z, strict=True):
         cut.push(now, x, y)
     pieces, _ = cut.pieces(ended=True)
-    assert cost(t, z, pieces) == pytest.approx(min(cost(t, z, p) for p in every_cut(t, len(z))))
+    least = min(cost(t, z, p, noise) for p in every_cut(t, len(z)))
+    assert cost(t, z, pieces, noise) == pytest.approx(least)
+
+
+def test_one_more_fixation_costs_more_at_60_hz_and_never_less_than_at_30():
+    costs = [Weights(NOISE, 1 / rate).fixation_cost for rate in (15, 30, 60)]
+    assert costs == pytest.approx([seg.FIXATION_COST, seg.FIXATION_COST, seg.FIXATION_COST + 3])
+    assert Weights(NOISE, math.nan).fixation_cost == seg.FIXATION_COST
 
 
 def test_two_still_places_and_a_sample_in_flight():
     x = [0.0] * 6 + [4.0] + [8.0] * 6
-    cut = Segmentation(0.1, STEP_S)
+    cut = Segmentation(LITTLE, STEP_S)
     for i, now in enumerate(x):
         cut.push(i * STEP_S, now, 0.0)
     assert cut.pieces(ended=True) == ([(0, 5), (7, 12)], True)
 
 
 def test_a_fixation_that_has_just_begun_is_seen_only_while_it_may_go_on():
-    cut = Segmentation(0.1, STEP_S)
+    cut = Segmentation(LITTLE, STEP_S)
     for i, now in enumerate([0.0] * 6 + [8.0]):
         cut.push(i * STEP_S, now, 0.0)
     assert cut.pieces(ended=True) == ([(0, 5)], False)
     assert cut.pieces(ended=False)[0][0] == (0, 5)
 
 
-def test_going_on_from_sums_equals_having_seen_the_samples():
+@pytest.mark.parametrize("noise", [NOISE, WANDERING])
+def test_going_on_from_sums_equals_having_seen_the_samples(noise):
     rng = np.random.default_rng(2)
-    x, y = rng.normal(0, 0.5, (2, 20))
+    x, y = rng.normal(0, 0.2, (2, 20))
     x[14:] += 6
-    whole = Segmentation(NOISE, STEP_S)
+    whole = Segmentation(noise, STEP_S)
     for i in range(20):
         whole.push(i * STEP_S, x[i], y[i])
-    head_x, head_y = x[:10], y[:10]
-    begun = Begun(10, head_x.sum(), head_y.sum(), (head_x**2 + head_y**2).sum(), 0.0)
-    rest = Segmentation(NOISE, STEP_S, begun)
+    weights, spots = Weights(noise, STEP_S), [Spot(i * STEP_S, x[i], y[i]) for i in range(10)]
+    sums = weights.first(spots[0])
+    for before, spot in itertools.pairwise(spots):
+        sums = add_sums(sums, weights.later(before, spot))
+    rest = Segmentation(noise, STEP_S, Begun(10, sums, 0.0, spots[-1]))
     for i in range(10, 20):
         rest.push(i * STEP_S, x[i], y[i])
     pieces, is_open = whole.pieces(ended=False)
@@ -96,8 +119,9 @@ def test_going_on_from_sums_equals_having_seen_the_samples():
 
 
 def test_a_fixation_may_end_where_the_sums_end():
-    begun = Begun(10, 0.0, 0.0, 0.0, 0.0)
-    cut = Segmentation(0.1, STEP_S, begun)
+    weight = Weights(LITTLE, STEP_S).first(Spot(0.0, 0.0, 0.0))[0]
+    begun = Begun(10, (10 * weight, 0.0, 0.0, 0.0), 0.0, Spot(9 * STEP_S, 0.0, 0.0))
+    cut = Segmentation(LITTLE, STEP_S, begun)
     for i in range(4):
         cut.push((10 + i) * STEP_S, 9.0, 0.0)
     assert cut.pieces(ended=False) == ([(-10, -1), (0, 3)], True)
@@ -105,11 +129,11 @@ def test_a_fixation_may_end_where_the_sums_end():
 
 def test_a_stare_of_ten_minutes_keeps_few_candidates_and_is_one_fixation():
     rng = np.random.default_rng(0)
-    cut = Segmentation(0.05, STEP_S)
+    cut = Segmentation(Noise(0.05), STEP_S)
     for i in range(18_000):
         cut.push(i * STEP_S, *rng.normal(0, 0.05, 2))
     assert cut.pieces(ended=True) == ([(0, 17_999)], True)
-    assert len(cut._candidates) <= seg.MAX_CANDIDATES
+    assert cut._n_candidates <= seg.MAX_CANDIDATES
 
 
 def motion(t, x, noise=0.01):
@@ -173,7 +197,7 @@ def test_runs():
 def test_pruning_changes_nothing_on_a_long_noisy_path(monkeypatch):
     rng = np.random.default_rng(4)
     z = np.repeat(rng.uniform(-12, 12, (120, 2)), rng.integers(4, 40, 120), axis=0)
-    z += rng.normal(0, NOISE, z.shape)
+    z += rng.normal(0, SD_DEG, z.shape)
 
     def pieces():
         cut = Segmentation(NOISE, STEP_S)
