@@ -11,11 +11,12 @@ import numpy as np
 
 from gazelab import __version__
 from gazelab.pipeline.keep import fixation_inputs
+from gazelab.pipeline.measure_trial import measure_trial
 from gazelab.pipeline.quality_limits import QualityLimits
 from gazelab.pipeline.quality_verdict import Judgement, Verdict, judge
 from gazelab.pipeline.replay import Replay
 from gazelab.pipeline.session_concerns import calibration_in_force, concerns_of
-from gazelab.pipeline.trial_quality import TrialQuality, measure_trial
+from gazelab.pipeline.trial_quality import TrialQuality
 from gazelab.processing.blinks import PAD_S, blink_mask
 from gazelab.sessions.derived import inputs_sha256, save_arrays, save_json
 from gazelab.sessions.exclusions import Decision, decide, decisions

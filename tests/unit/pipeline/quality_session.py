@@ -12,10 +12,11 @@ import numpy as np
 from gazelab.core.gaze import empty_gaze
 from gazelab.core.geometry import Placement, Screen
 from gazelab.core.picture import Picture
+from gazelab.pipeline.measure_trial import measure_trial
 from gazelab.pipeline.quality_limits import QualityLimits
 from gazelab.pipeline.quality_verdict import Judgement, judge
 from gazelab.pipeline.replay import Replay
-from gazelab.pipeline.trial_quality import TrialQuality, measure_trial
+from gazelab.pipeline.trial_quality import TrialQuality
 from gazelab.sessions.schema import SessionHeader, SourceRecord
 from gazelab.sessions.writer import SessionWriter
 

@@ -10,8 +10,8 @@ import pytest
 
 from gazelab.core.gaze import empty_features, empty_gaze
 from gazelab.core.geometry import Screen
+from gazelab.pipeline.measure_trial import measure_trial
 from gazelab.pipeline.replay import Replay
-from gazelab.pipeline.trial_quality import measure_trial
 
 from .quality_session import CHART, LOOKS, MS, lose, measured, reading, session_of
 from .scripted import SCREEN
