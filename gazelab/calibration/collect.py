@@ -65,7 +65,7 @@ class Timing:
     blink_pad_ns: int = 100 * MS
     min_samples: int = 8
     min_share: float = 0.7
-    read_ns: int = 1500 * MS
+    read_ns: int = 1200 * MS
     move_ns: int = 3000 * MS
 
 

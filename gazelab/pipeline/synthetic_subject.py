@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from gazelab.calibration.head_phase import STEPS, step_ns
 from gazelab.calibration.procedure import CalibrationProcedure
 from gazelab.calibration.result import CalibrationResult
 from gazelab.calibration.targets import Target, TargetKind
@@ -19,7 +20,7 @@ from gazelab.pipeline.study import RecordingStudy
 from gazelab.sources.camera_gaze import CameraGaze
 from gazelab.sources.face import FaceReader
 from gazelab.sources.synthetic import SyntheticParticipant
-from gazelab.sources.synthetic_head import HeadMotion, HeadPose
+from gazelab.sources.synthetic_head import Act, HeadPose
 from gazelab.sources.synthetic_script import GazeScript
 
 BLINKS_PER_MIN = 10.0
@@ -27,13 +28,9 @@ REACTION_NS = 200_000_000
 LINGER_NS = 250_000_000
 LEAST_PIECE_NS = 60_000_000
 
-HEAD_MOVES = (
-    (HeadPose(yaw_deg=12), HeadPose(yaw_deg=-12)),
-    (HeadPose(pitch_deg=10), HeadPose(pitch_deg=-10)),
-    (HeadPose(z_mm=-50), HeadPose(z_mm=30)),
-    (HeadPose(x_mm=45, roll_deg=6), HeadPose(x_mm=-45, roll_deg=-6)),
-)
-"""What the synthetic participant does at each step of the head's part: there, to the other side, and back."""
+CIRCLE = (12.0, 11.0)
+"""Degrees of yaw and pitch of the synthetic participant's circles with the nose."""
+LEAN = HeadPose(roll_deg=6, x_mm=45, z_mm=40)
 
 Say = Callable[[str], None]
 
@@ -110,15 +107,27 @@ def attend(
         return
     participant.script.look_at(target.x_px, target.y_px, time_ns)
     if target.kind is TargetKind.HEAD:
-        timing = procedure.timing
-        move_head(participant.head, target.index, time_ns + timing.read_ns, timing.move_ns)
+        from_ns = time_ns + procedure.timing.read_ns
+        participant.head.act(from_ns, step_ns(target.index, procedure.timing), head_act(target.index))
 
 
-def move_head(head: HeadMotion, step: int, from_ns: int, duration_ns: int) -> None:
-    """Do one step of the head's part: there in a quarter of the time, across in half of it, and back."""
-    quarter = duration_ns // 4
-    for k, pose in enumerate((*HEAD_MOVES[step], HeadPose())):
-        head.move(from_ns + (0, 1, 3)[k] * quarter, pose, (1, 2, 1)[k] * quarter)
+def head_act(step: int) -> Act:
+    """Give what the synthetic participant does at a step of the head's part, by the share of its time."""
+    if step == len(STEPS) - 1:
+        return _lean
+    sign = -1 if step % 2 else 1
+
+    def circle(share: float) -> HeadPose:
+        angle, size = 2 * np.pi * 1.25 * share, min(1.0, 6 * share, 6 * (1 - share))
+        return HeadPose(CIRCLE[0] * size * np.cos(angle), sign * CIRCLE[1] * size * np.sin(angle))
+
+    return circle
+
+
+def _lean(share: float) -> HeadPose:
+    aside = np.sin(4 * np.pi * share) if share < 0.5 else 0.0
+    nearer = -np.sin(4 * np.pi * share) if share > 0.5 else 0.0
+    return HeadPose(roll_deg=LEAN.roll_deg * aside, x_mm=LEAN.x_mm * aside, z_mm=LEAN.z_mm * nearer)
 
 
 def split_at_blinks(events: NDArray[np.void]) -> NDArray[np.int64]:

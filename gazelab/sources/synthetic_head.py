@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,6 +62,8 @@ SEATED = HeadPose(0.8, 0.5, 0.4, 3.0, 2.0, 4.0)
 
 MOVE_NS = 500_000_000
 
+Act = Callable[[float], HeadPose]
+
 WANDER_HZ = (0.04, 0.12)
 """Of the slow waves by which a head wanders: 8 to 25 seconds there and back."""
 
@@ -84,17 +87,16 @@ class HeadMotion:
         self._sway = sway.as_array()
         self._hz = rng.uniform(0.03, 0.25, (6, 4))
         self._phase = rng.uniform(0, 2 * np.pi, (6, 4))
-        self._places: list[tuple[int, int, Floats]] = []
-        for since_ns, pose in sorted(places, key=lambda p: p[0]):
-            self.move(since_ns, pose)
+        self._places = sorted(places, key=lambda p: p[0])
+        self._acts: list[tuple[int, int, Act]] = []
         self._wander_hz = rng.uniform(*WANDER_HZ, (6, 2))
         self._wander_phase = rng.uniform(0, 2 * np.pi, (6, 2))
         self._wander = np.zeros(6)
         self._wander_from_ns = 0
 
-    def move(self, since_ns: int, pose: HeadPose, duration_ns: int = MOVE_NS) -> None:
-        """Go to another place, from a moment on that is later than those before."""
-        self._places.append((since_ns, duration_ns, pose.as_array()))
+    def act(self, from_ns: int, duration_ns: int, act: Act) -> None:
+        """Do something and come back: `act` gives the pose by the share of the time that has gone by."""
+        self._acts.append((from_ns, duration_ns, act))
 
     def wander(self, from_ns: int, limits: HeadPose) -> None:
         """Turn and shift slowly and without end from a moment on, each number up to its limit."""
@@ -104,8 +106,11 @@ class HeadMotion:
         """Give the head's pose at a moment."""
         waves = np.sin(2 * np.pi * self._hz * (time_ns / 1e9) + self._phase).sum(1) / np.sqrt(2)
         place = np.zeros(6)
-        for since_ns, duration_ns, pose in self._places:
-            place = place + (pose - place) * _eased((time_ns - since_ns) / duration_ns)
+        for since_ns, pose in self._places:
+            place = place + (pose.as_array() - place) * _eased((time_ns - since_ns) / MOVE_NS)
+        for from_ns, duration_ns, act in self._acts:
+            if from_ns < time_ns < from_ns + duration_ns:
+                place = place + act((time_ns - from_ns) / duration_ns).as_array()
         t = (time_ns - self._wander_from_ns) / 1e9
         slow = np.sin(2 * np.pi * self._wander_hz * t + self._wander_phase) @ (0.75, 0.25)
         return HeadPose(*(self._sway * waves + place + self._wander * slow * _eased(t)))

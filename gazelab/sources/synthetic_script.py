@@ -142,6 +142,12 @@ class GazeScript:
         self.add(look)
         return look
 
+    def leave(self, time_ns: int) -> None:
+        """Stop looking at the last place from a moment on; what comes next is added."""
+        if self._looks:
+            last = self._looks[-1]
+            self._looks[-1] = replace(last, offset_ns=max(last.onset_ns, min(last.offset_ns, time_ns)))
+
     def blink_at(self, onset_ns: int, duration_ns: int = BLINK_NS) -> None:
         """Add a blink."""
         bisect.insort(self.blinks, (onset_ns, onset_ns + duration_ns))
