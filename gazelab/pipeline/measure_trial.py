@@ -14,7 +14,11 @@ from gazelab.pipeline.replay import Replay
 from gazelab.pipeline.trial_quality import TrialQuality
 from gazelab.processing import quality, time_loss
 from gazelab.processing.blinks import PAD_S, blink_mask
+from gazelab.processing.degrees import screen_in_degrees
+from gazelab.processing.events import uses_ivt
 from gazelab.processing.events_ivt import runs
+from gazelab.processing.events_saccades import impossible_mask
+from gazelab.processing.events_samples import usable_samples
 from gazelab.sessions.markers import Marker, MarkerKind
 from gazelab.sessions.trials import Trial
 
@@ -23,6 +27,7 @@ Floats = NDArray[np.float64]
 
 MIN_FIXATION_SAMPLES = 3
 """With fewer, a fixation's spread says nothing of the noise."""
+IVT, SEGMENTATION = "I-VT", "likelihood segmentation"
 LOST_STATES = ("lost", "error")
 
 
@@ -138,14 +143,17 @@ def _precision(replay: Replay, samples: GazeArray, seen: Bools, trial: Trial) ->
 
 
 def _speeds(replay: Replay, samples: GazeArray, seen: Bools) -> dict[str, Any]:
+    x, y = (np.where(seen, samples[name], np.nan).astype(float) for name in ("x_px", "y_px"))
+    usable = usable_samples(samples["time_ns"], x, y, screen_in_degrees(replay.screen))
+    detector = IVT if uses_ivt(usable.interval_s, usable.window_noise_deg) else SEGMENTATION
     if not replay.screen.has_degrees:
-        return {"n_impossible": None, "impossible_share": math.nan}
-    forward = time_loss.forward_rows(samples["time_ns"])
-    x, y = (np.where(seen, samples[name], np.nan)[forward].astype(float) for name in ("x_px", "y_px"))
-    x_deg, y_deg = replay.screen.to_deg(x, y)
-    n = time_loss.impossible_steps(samples["time_ns"][forward], x_deg, y_deg)
-    n_steps = int(np.isfinite(np.diff(x_deg) + np.diff(y_deg)).sum())
-    return {"n_impossible": n, "impossible_share": n / n_steps if n_steps else math.nan}
+        return {"detector": detector, "n_impossible": None, "impossible_share": math.nan}
+    flagged = impossible_mask(samples["time_ns"], x, y, replay.screen)
+    return {
+        "detector": detector,
+        "n_impossible": int(flagged.sum()),
+        "impossible_share": _share(flagged[seen]),
+    }
 
 
 def _repeated(replay: Replay, samples: GazeArray, seen: Bools) -> float:

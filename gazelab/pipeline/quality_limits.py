@@ -45,7 +45,7 @@ class QualityLimits:
     review_two_faces : float
         Of the pictures: another face might have been taken for the participant's.
     review_impossible : float
-        Of the steps between samples with gaze: faster than 1000 degrees a second, which no eye is.
+        Of the samples with gaze: reached faster than 1000 degrees a second, which no eye is.
     review_repeated, exclude_repeated : float
         Of the steps: exactly the same place again. A camera that gives 15 new pictures a second and calls
         them 30 has one half; one that stands still has nearly all.

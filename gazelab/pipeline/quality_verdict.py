@@ -116,7 +116,7 @@ def _signal(q: TrialQuality, limits: QualityLimits) -> Iterator[Reason]:
         yield hit[0], f"the precision is {q.rms_s2s_deg:.2f}° RMS-S2S (limit {hit[1]:g}°)"
     what = f"of the gaze has a confidence below {limits.low_confidence:g}"
     yield from _above(q.low_confidence_share, limits.review_low_confidence, math.nan, what)
-    what = f"of the steps are faster than an eye ({q.n_impossible} over 1000°/s)"
+    what = f"of the gaze moves faster than an eye ({q.n_impossible} samples, over 1000°/s)"
     yield from _above(q.impossible_share, limits.review_impossible, math.nan, what)
     what = "of the steps end where they began, as from the same picture twice"
     yield from _above(q.repeated_share, limits.review_repeated, limits.exclude_repeated, what)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -189,7 +191,7 @@ def assess(replay: Replay, limits: QualityLimits | None = None) -> SessionQualit
         chosen,
         calibration,
         concerns,
-        detectors=_detectors(replay),
+        detectors=_detectors(reports),
         corrections=replay.corrections,
     )
 
@@ -252,5 +254,11 @@ def quality_inputs(replay: Replay, quality: SessionQuality) -> str:
     )
 
 
-def _detectors(replay: Replay) -> dict[str, str]:
-    return {"scores": "offline, chosen by measured rate and noise", "live view": "online"}
+def _detectors(reports: Sequence[TrialReport]) -> dict[str, str]:
+    """Say what found the fixations; the offline one follows each trial's rate and noise."""
+    counts = Counter(report.quality.detector for report in reports)
+    offline = ", ".join(f"{name} in {n} trial{'s' * (n != 1)}" for name, n in counts.most_common())
+    return {
+        "for scores": f"offline, {offline or 'none'} (chosen by rate and noise)",
+        "in the live view": "online, causal",
+    }

@@ -52,6 +52,8 @@ class TrialQuality:
         Precision within fixations: the median over those of three samples or more.
     n_fixations, n_on_chart : int
         Offline fixations, and those of them on the chart.
+    detector : str
+        What found them, by the trial's rate and noise.
     drift_before, drift_after : DriftMark or None
         The last drift check before the trial and the first after it.
     outside_box_share : float
@@ -59,12 +61,13 @@ class TrialQuality:
     low_confidence_share : float
         Of the samples with gaze and a confidence.
     n_impossible : int or None
-        Steps faster than 1000 degrees a second; None where there are no degrees.
+        Samples that an eye could not have reached: faster than 1000 degrees a second. None where there are
+        no degrees.
     impossible_share : float
-        The same, of the steps between samples with gaze.
+        The same, of the samples with gaze that no blink spoils.
     repeated_share : float
-        Of the same steps: exactly the same place again, as from a picture that came twice. NaN for sources
-        without pictures.
+        Of the steps between samples with gaze: exactly the same place again, as from a picture that came
+        twice. NaN for sources without pictures.
     n_bad_stamps, n_leaps : int
         Stamps that do not go forward; leaps of the clock.
     n_focus_lost, n_pauses, n_source_lost, n_dropped : int
@@ -95,6 +98,7 @@ class TrialQuality:
     sd_px: float
     n_fixations: int
     n_on_chart: int
+    detector: str
     drift_before: DriftMark | None
     drift_after: DriftMark | None
     outside_box_share: float

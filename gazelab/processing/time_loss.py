@@ -18,8 +18,6 @@ MISSING_FACTOR = 1.5
 """A step longer than this many typical intervals holds a frame that never came."""
 UNEVEN_SHARE = 0.5
 """A step is uneven if it differs from the typical interval by more than this share of it."""
-MAX_SPEED_DEG_S = 1000.0
-"""The fastest saccades reach some 900 deg/s; what is faster is a wrong sample."""
 
 
 def forward_rows(time_ns: ArrayLike) -> Bools:
@@ -103,26 +101,6 @@ def uneven_share(time_ns: ArrayLike) -> float:
         return float("nan")
     typical = float(np.median(steps))
     return float((np.abs(steps - typical) > UNEVEN_SHARE * typical).mean())
-
-
-def impossible_steps(time_ns: ArrayLike, x_deg: ArrayLike, y_deg: ArrayLike) -> int:
-    """Count the steps between neighbouring samples with gaze that no eye could make.
-
-    Parameters
-    ----------
-    time_ns : array, shape (n,), int64
-        Strictly ascending.
-    x_deg, y_deg : array, shape (n,)
-        NaN where gaze is lost; a loss is never bridged.
-
-    Returns
-    -------
-    int
-        Steps faster than 1000 degrees a second; a sample that jumps away and back makes two.
-    """
-    step = np.hypot(np.diff(np.asarray(x_deg, float)), np.diff(np.asarray(y_deg, float)))
-    seconds = np.diff(np.asarray(time_ns, np.int64)) / 1e9
-    return int((step > MAX_SPEED_DEG_S * seconds).sum())
 
 
 def repeated_share(x_px: ArrayLike, y_px: ArrayLike) -> float:

@@ -20,9 +20,9 @@ GOOD = TrialQuality(
     trial=0, chart_id="c", duration_s=4.0, n_samples=120, rate_hz=30.0, uneven_share=0.0, longest_gap_s=0.03,
     data_loss=0.0, time_loss=0.0, blink_loss=0.0, n_blinks=0, blink_share=0.0, off_screen_share=0.0,
     off_chart_share=0.3, rms_s2s_deg=0.4, rms_s2s_px=20.0, sd_deg=0.3, sd_px=18.0, n_fixations=12,
-    n_on_chart=9, drift_before=None, drift_after=None, outside_box_share=0.0, low_confidence_share=0.0,
-    n_impossible=0, impossible_share=0.0, repeated_share=0.0, n_bad_stamps=0, n_leaps=0, n_focus_lost=0,
-    n_pauses=0, n_source_lost=0, n_dropped=0, two_faces_share=0.0, answered=True, skipped=False,
+    n_on_chart=9, detector="I-VT", drift_before=None, drift_after=None, outside_box_share=0.0,
+    low_confidence_share=0.0, n_impossible=0, impossible_share=0.0, repeated_share=0.0, n_bad_stamps=0, n_leaps=0,
+    n_focus_lost=0, n_pauses=0, n_source_lost=0, n_dropped=0, two_faces_share=0.0, answered=True, skipped=False,
     complete=True,
 )  # fmt: skip
 LIMITS = QualityLimits()
@@ -69,7 +69,7 @@ def test_a_good_trial_is_kept_without_a_reason():
         (
             {"n_impossible": 6, "impossible_share": 0.05},
             "review",
-            "5 % of the steps are faster than an eye (6 over 1000°/s) (limit 2 %)",
+            "5 % of the gaze moves faster than an eye (6 samples, over 1000°/s) (limit 2 %)",
         ),
         (
             {"repeated_share": 0.5},

@@ -48,6 +48,12 @@ def test_a_clean_trial_by_hand(tmp_path):
     assert (q.answered, q.skipped, q.complete) == (True, False, True)
 
 
+def test_the_detector_is_told_as_rate_and_noise_choose_it(tmp_path):
+    """50 Hz is too slow for a velocity threshold; 250 Hz with .02 degrees of noise is not."""
+    assert measured(tmp_path / "a", reading()).detector == "likelihood segmentation"
+    assert measured(tmp_path / "b", reading(n=1200, step_ms=4)).detector == "I-VT"
+
+
 def test_lost_samples_and_frames_that_never_came(tmp_path):
     rows = reading()
     lost = measured(tmp_path / "a", lose(rows, slice(60, 120)))
@@ -129,8 +135,8 @@ def test_E8_a_spike_is_flagged_and_costs_no_fixation(tmp_path):
     clean = measured(tmp_path / "a", rows)
     rows["x_px"][70] += 2000.0
     q = measured(tmp_path / "b", rows)
-    assert q.n_impossible == 2
-    assert q.impossible_share == pytest.approx(2 / 239)
+    assert q.n_impossible == 1
+    assert q.impossible_share == pytest.approx(1 / 240)
     assert (q.n_fixations, clean.n_impossible) == (clean.n_fixations, 0)
 
 
