@@ -11,8 +11,8 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import ParamSpec
 
-from PyQt6.QtCore import QCoreApplication, QEvent, Qt, QTimer, pyqtSignal
-from PyQt6.QtGui import QCloseEvent, QColor, QKeyEvent, QPainter, QPaintEvent, QResizeEvent, QScreen
+from PyQt6.QtCore import QCoreApplication, Qt, pyqtSignal
+from PyQt6.QtGui import QCloseEvent, QPainter, QResizeEvent, QScreen
 
 from gazelab.core.errors import GazelabError, PictureError
 from gazelab.core.gaze import SourceState
@@ -23,10 +23,9 @@ from gazelab.pipeline.study import RecordingStudy, StudyState
 from gazelab.sessions.markers import MarkerKind
 from gazelab.sources.base import Clock
 from gazelab.ui.answer_field import AnswerField
-from gazelab.ui.colours import NEUTRAL_RGB
 from gazelab.ui.drift_step import DriftPlan, DriftStep
-from gazelab.ui.monitor_window import MonitorWindow
 from gazelab.ui.monitors import cover, device_corner
+from gazelab.ui.step_window import StepWindow
 from gazelab.ui.step_words import draw_words, paused_words, ready_words
 from gazelab.ui.study_watch import StudyWatch
 from gazelab.ui.trial_view import TrialView
@@ -46,7 +45,7 @@ class Phase(StrEnum):
     OVER = "over"
 
 
-class StimulusWindow(MonitorWindow):
+class StimulusWindow(StepWindow):
     """Runs one study on one monitor.
 
     Parameters
@@ -82,16 +81,12 @@ class StimulusWindow(MonitorWindow):
         self._study = study
         self._clock = clock
         self._note = ""
-        self._step = 0
-        self._armed = False
-        self._key_down = False
-        self._focused = True
         self._picture: Picture | None = None
         self._trial: TrialView | None = None
         self._answer = AnswerField(self)
         self._answer.given.connect(self._answered)
         self._answer.skipped.connect(self._answered)
-        self._answer.escaped.connect(self._escape)
+        self._answer.escaped.connect(self.escape)
         self._reads_next = False
         self.drift = DriftStep(study.acquisition, plan or DriftPlan(), clock, self)
         self.drift.decided.connect(self._write_check)
@@ -142,52 +137,27 @@ class StimulusWindow(MonitorWindow):
         if self._armed and self.phase in (Phase.READY, Phase.PAUSED):
             self._begin_check(reads_next=False)
 
-    def keyPressEvent(self, a0: QKeyEvent | None) -> None:
-        """Space goes on, D checks for drift, Esc pauses or stops."""
-        if a0 is None or a0.isAutoRepeat():
-            return
-        key, fresh = a0.key(), self._armed and not self._key_down
-        self._key_down |= key == Qt.Key.Key_Space
-        if key == Qt.Key.Key_Escape:
-            self._escape()
-        elif not fresh:
-            return
-        elif self.phase is Phase.CHECKING:
+    def fresh_key(self, key: int) -> None:
+        """Space goes on, D checks for drift."""
+        if self.phase is Phase.CHECKING:
             self.drift.key(key)
         elif key == Qt.Key.Key_Space and self.phase in (Phase.READY, Phase.PAUSED):
             self._next()
         elif key == Qt.Key.Key_D:
             self.ask_check()
 
-    def keyReleaseEvent(self, a0: QKeyEvent | None) -> None:
-        """See the space bar come up again."""
-        if a0 is not None and a0.key() == Qt.Key.Key_Space and not a0.isAutoRepeat():
-            self._key_down = False
-
-    def changeEvent(self, a0: QEvent | None) -> None:
-        """Log it when another window takes the keyboard, and when it comes back."""
-        if a0 is not None and a0.type() == QEvent.Type.ActivationChange and self.phase is not Phase.OVER:
-            self._focus_is(self.isActiveWindow())
-        super().changeEvent(a0)
-
     def resizeEvent(self, a0: QResizeEvent | None) -> None:
         """Lay the chart out anew and log its new rectangle."""
         self._relayout()
 
-    def paintEvent(self, a0: QPaintEvent | None) -> None:
-        """Draw the step that is on."""
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), QColor(*NEUTRAL_RGB))
+    def draw_step(self, painter: QPainter) -> None:
+        """Draw the chart, the drift check's target, or words."""
         if self.phase is Phase.READING and self._trial is not None:
             self._trial.draw(painter, self.font())
         elif self.phase is Phase.CHECKING and not self.drift.refused:
             self.drift.draw(painter, device_corner(self, self._monitor), self.devicePixelRatioF())
         else:
             draw_words(painter, self.rect(), self.font(), self._words())
-        if not self._armed:
-            # Runs once the pixels above have gone to the window system: the nearest we get to the swap.
-            step = self._step
-            QTimer.singleShot(0, lambda: self._now_on_screen(step))
 
     def closeEvent(self, a0: QCloseEvent | None) -> None:
         """Stop the study when the window is closed from outside."""
@@ -207,15 +177,12 @@ class StimulusWindow(MonitorWindow):
         if self.phase is Phase.OVER:
             return
         self.phase = phase
-        self._step += 1
-        self._armed = self._answer.armed = False
+        self._answer.armed = False
         self._answer.clear()
         self._answer.setVisible(phase is Phase.READING)
-        self.raise_()
-        self.activateWindow()
+        self.begin_step()
         (self._answer if phase is Phase.READING else self).setFocus()
         self._relayout()
-        self.update()
         self.stepped.emit()
 
     def _next(self) -> None:
@@ -264,11 +231,9 @@ class StimulusWindow(MonitorWindow):
         else:
             self._go(Phase.READY)
 
-    def _now_on_screen(self, step: int) -> None:
-        """Take note that a step is on; an earlier one's paint event does not count for a later one."""
-        if self._armed or step != self._step or self.phase is Phase.OVER:
-            return
-        self._armed = self._answer.armed = True
+    def step_is_on(self) -> None:
+        """Stamp the chart's onset, or begin the check."""
+        self._answer.armed = True
         placement = self.placement
         if self.phase is Phase.CHECKING and self._focused:
             self.drift.begin()
@@ -290,7 +255,8 @@ class StimulusWindow(MonitorWindow):
         else:
             self._go(Phase.READY)
 
-    def _escape(self) -> None:
+    def escape(self) -> None:
+        """Pause; in a pause, stop."""
         if self.phase is Phase.PAUSED:
             self.stop(self.tr("Stopped by the Esc key; what was recorded is saved."))
         else:
@@ -301,11 +267,8 @@ class StimulusWindow(MonitorWindow):
         if self._study.state is StudyState.SHOWING:
             self._study.skip(self._clock(), reason)
 
-    def _focus_is(self, active: bool) -> None:
-        if active == self._focused:
-            return
-        self._focused = active
-        self._key_down = False
+    def focus_is(self, active: bool) -> None:
+        """Log it when another window takes the keyboard, and when it comes back."""
         kind = MarkerKind.FOCUS_BACK if active else MarkerKind.FOCUS_LOST
         self._guard(self._study.event, kind, self._clock())
         if active and self.phase is Phase.READING:
