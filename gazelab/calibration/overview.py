@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from gazelab.calibration.error_map import ErrorMap, PlacedError, error_map, left_out_deg
-from gazelab.calibration.profile import Profile
 from gazelab.calibration.result import CalibrationResult
 from gazelab.calibration.targets import Target
 from gazelab.calibration.validation import Validation
+from gazelab.core.errors import CalibrationError
 from gazelab.core.geometry import Screen
+
+if TYPE_CHECKING:
+    from gazelab.calibration.profile import Profile
 
 NAN = float("nan")
 
@@ -75,15 +79,26 @@ class Overview:
 
     @classmethod
     def of_profile(cls, profile: Profile) -> Overview:
-        """Show a profile, by what its record keeps."""
-        record = profile.record
-        redo = {*record.get("redo", ()), *record.get("suspects", ())}
-        shown = (
-            _shown(profile.screen, t["index"], t["x_px"], t["y_px"], t["left_out_px"], t["index"] in redo)
-            for t in record.get("targets", ())
-        )
-        concerns = tuple(str(f["message"]) for f in record.get("findings", ()))
-        return cls(profile.screen, tuple(shown), profile.validation, concerns, str(record.get("note", "")))
+        """Show a profile, by what its record keeps.
+
+        Raises
+        ------
+        CalibrationError
+            The record isn't one that gazelab wrote.
+        """
+        record, screen = profile.record, profile.screen
+        try:
+            redo = {*record.get("redo", ()), *record.get("suspects", ())}
+            shown = tuple(
+                _shown(screen, int(t["index"]), t["x_px"], t["y_px"], t["left_out_px"], t["index"] in redo)
+                for t in record.get("targets", ())
+            )
+            concerns = tuple(str(f["message"]) for f in record.get("findings", ()))
+        except (KeyError, TypeError, ValueError, AttributeError) as fault:
+            raise CalibrationError(
+                f"the record of the calibration is broken ({fault!r}).", todo="Calibrate again."
+            ) from fault
+        return cls(screen, shown, profile.validation, concerns, str(record.get("note", "")))
 
     def error_map(self) -> ErrorMap:
         """Average over regions what is known of targets that a fit hasn't seen."""
@@ -97,4 +112,5 @@ def _shown(
     screen: Screen, index: int, x_px: float, y_px: float, left_out_px: float | None, redo: bool
 ) -> ShownTarget:
     error_px = NAN if left_out_px is None else float(left_out_px)
+    x_px, y_px = float(x_px), float(y_px)
     return ShownTarget(index, x_px, y_px, error_px, left_out_deg(screen, x_px, y_px, error_px), redo)

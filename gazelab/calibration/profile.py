@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from gazelab.calibration.head_box import HeadBox
 from gazelab.calibration.mapping import GazeMapping
+from gazelab.calibration.overview import Overview
 from gazelab.calibration.result import CalibrationResult
 from gazelab.calibration.validation import Validation
 from gazelab.core.errors import CalibrationError, ConfigError
@@ -252,6 +253,7 @@ def _to_json(profile: Profile, npz: bytes) -> dict[str, Any]:
         "source": asdict(profile.source),
         "mapping_sha256": hashlib.sha256(npz).hexdigest(),
         "validation": profile.validation.to_mapping(),
+        "error_map": Overview.of_profile(profile).error_map().to_mapping(),
         "record": profile.record,
         "head_box": None if profile.head_box is None else profile.head_box.to_mapping(),
     }

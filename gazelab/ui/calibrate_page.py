@@ -155,12 +155,14 @@ class CalibratePage(Page):
             return
         try:
             self._work.load_calibration(path)
+            profile = self._work.profile
+            shown = None if profile is None else Overview.of_profile(profile)
         except GazelabError as fault:
+            self._work.begin_calibration()
             self._work.told.emit(str(fault), "bad")
             return
         self._procedure = None
-        profile = self._work.profile
-        self.card.show_overview(None if profile is None else Overview.of_profile(profile))
+        self.card.show_overview(shown)
         self._work.told.emit(
             self.tr("A saved calibration is in force. Calibrate again if the person or the screen moved."),
             "warn",

@@ -63,6 +63,9 @@ def test_everything_fits_at_every_size_of_screen(qtbot, check, shot, face, size)
     check.see(shot(30), face(eye_px=12), 900.0)
     assert check.minimumSizeHint().height() <= size[1]
     assert check.preview.height() > 0.25 * size[1]
+    places = check.board._places
+    qtbot.waitUntil(lambda: all(p.height() >= p.heightForWidth(p.width()) for p in places))
+    qtbot.waitUntil(lambda: check.board.geometry().bottom() < check._state.geometry().top())
 
 
 def test_U4_its_words_are_read_on_the_fixed_ground_in_both_themes(qapp, check, shot, face, pixels_of):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -173,3 +174,27 @@ def test_the_saved_picture_has_the_map_of_the_live_view(tmp_path, profile, qapp)
 def test_a_picture_that_cannot_be_written_is_an_error_with_a_place(tmp_path, profile, qapp):
     with pytest.raises(CalibrationError, match=r"validation\.png"):
         save_picture(tmp_path / "nowhere", profile)
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"targets": [{"index": 0}]},
+        {"targets": 3},
+        {"targets": [None]},
+        {"targets": [{"index": "a", "x_px": 1, "y_px": 1, "left_out_px": None}]},
+        {"redo": 5},
+        {"findings": [{}]},
+    ],
+    ids=str,
+)
+def test_a_record_that_gazelab_did_not_write_is_an_error_and_no_crash(profile, record):
+    with pytest.raises(CalibrationError, match="record"):
+        Overview.of_profile(replace(profile, record=record))
+
+
+def test_a_profile_on_disk_says_the_error_of_each_region(tmp_path, profile):
+    """What a script reads there is what the picture shows."""
+    told = json.loads((save_profile(tmp_path, profile) / "profile.json").read_text())["error_map"]
+    assert told == Overview.of_profile(profile).error_map().to_mapping()
+    assert len(told["error_deg"]) == 3
