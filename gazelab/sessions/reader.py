@@ -99,7 +99,8 @@ class Session:
         Returns
         -------
         numpy.ndarray, shape (n,), FEATURE_DTYPE
-            Read-only.
+            Read-only. Of another version of the features, what still means the same is there and none is
+            valid: gaze cannot be predicted from them.
         """
         return self._features
 
@@ -238,7 +239,7 @@ class Session:
             data = read_file(file, MAX_STREAM_BYTES)
             if data:
                 found = read_blocks(data)
-                rows = fit(found.rows, like)
+                rows = self._fitted(name, found.rows, like)
                 if found.torn_bytes:
                     notes.append(f"{name}: torn tail of {found.torn_bytes} bytes cut")
                 if found.damaged_blocks:
@@ -257,3 +258,17 @@ class Session:
             raise SessionError(f"{fault}.", where=file, todo="Restore it from a copy.") from fault
         rows.flags.writeable = False
         return rows
+
+    def _fitted(self, name: str, rows: NDArray[np.void], like: NDArray[np.void]) -> NDArray[np.void]:
+        """Bring rows into today's layout; the gaze can be read whatever became of the features."""
+        try:
+            return fit(rows, like)
+        except FramingError as fault:
+            if name != "features":
+                raise
+            self._notes[name].append(f"{name}: of another version ({fault}): no gaze can be predicted anew")
+        today = {n: like.dtype[n].shape for n in like.dtype.names or ()}
+        same = [n for n in rows.dtype.names or () if rows.dtype[n].shape == today.get(n)]
+        out = fit(rows[same], like)
+        out["valid"] = False
+        return out

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gazelab.core.errors import SessionError
-from gazelab.core.gaze import GAZE_DTYPE
+from gazelab.core.gaze import FEATURE_DTYPE, GAZE_DTYPE
 from gazelab.core.picture import encode_png
 from gazelab.sessions import reader
-from gazelab.sessions.framing import file_header
+from gazelab.sessions.framing import blocks, describe, file_header
 from gazelab.sessions.reader import Session
 from gazelab.sessions.schema import header_from_json
 from gazelab.sessions.writer import SessionWriter
@@ -170,6 +170,28 @@ def test_a_file_of_another_kind_is_refused_by_name(recorded):
     (recorded / "gaze.bin").write_bytes(b"time,x,y\n0,1,2\n")
     with pytest.raises(SessionError, match=r"gaze\.bin: it does not begin as a gazelab record file"):
         Session.open(recorded).gaze()
+
+
+def test_features_of_another_version_are_told_and_the_gaze_is_read(recorded):
+    """Eye patches of another size: times, pose and count of faces are there, and nothing is valid."""
+    today = describe(FEATURE_DTYPE)
+    fields = [(n, kind, (2, 4, 4) if n == "patches" else tuple(shape)) for n, kind, shape in today]
+    rows = np.zeros(2, np.dtype(fields))
+    rows["time_ns"], rows["n_faces"], rows["yaw_deg"], rows["valid"] = [10, 20], 2, 3.5, True
+    (recorded / "features.bin").write_bytes(
+        file_header("features", rows.dtype) + blocks(rows.tobytes(), rows.dtype.itemsize)
+    )
+    session = Session.open(recorded)
+    features = session.features()
+    assert features.dtype == FEATURE_DTYPE
+    assert features["time_ns"].tolist() == [10, 20]
+    assert features["n_faces"].tolist() == [2, 2]
+    assert features["yaw_deg"].tolist() == [3.5, 3.5]
+    assert not features["valid"].any()
+    assert not features["patches"].any()
+    assert len(session.gaze()) == 3
+    [note] = [n for n in session.report if n.startswith("features")]
+    assert "of another version (field 'patches' has shape (2, 4, 4))" in note
 
 
 def test_T11_clock_jumps_are_reported_as_segments(tmp_path, header):
