@@ -41,7 +41,9 @@ class QualityLimits:
     review_outside_box, exclude_outside_box : float
         Of the samples with gaze: the head is where the calibration knows nothing.
     low_confidence, review_low_confidence : float
-        A sample below the first counts; the second is how many of those with gaze may.
+        A sample below the first counts; the second is how many of those with gaze may. A webcam's confidence
+        is the chance that the error is at most twice the calibration's own: one half means that an error
+        twice as large is as likely as not.
     review_two_faces : float
         Of the pictures: another face might have been taken for the participant's.
     review_impossible : float
@@ -72,7 +74,7 @@ class QualityLimits:
     exclude_drift_deg: float = 5.0
     review_outside_box: float = 0.20
     exclude_outside_box: float = 0.60
-    low_confidence: float = 0.30
+    low_confidence: float = 0.50
     review_low_confidence: float = 0.30
     review_two_faces: float = 0.05
     review_impossible: float = 0.02

@@ -96,7 +96,7 @@ def test_a_good_trial_is_kept_without_a_reason():
             "70 % of the gaze was measured with the head outside the calibrated box (limit 60 %)",
         ),
         ({"rms_s2s_deg": 2.345}, "review", "the precision is 2.35° RMS-S2S (limit 1.5°)"),
-        ({"low_confidence_share": 0.4}, "review", "40 % of the gaze has a confidence below 0.3 (limit 30 %)"),
+        ({"low_confidence_share": 0.4}, "review", "40 % of the gaze has a confidence below 0.5 (limit 30 %)"),
         (
             {"n_impossible": 6, "impossible_share": 0.05},
             "review",
