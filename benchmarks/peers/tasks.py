@@ -31,6 +31,9 @@ SECOND_NS = 1_000_000_000
 REACH = HeadPose(10.0, 10.0, 5.0, 40.0, 40.0, 40.0)
 """How far the synthetic head turns and moves, each number evenly between minus and plus this."""
 
+PHASE_SHARES = ((0.5, 0.5), (0.1, 0.1), (0.9, 0.9))
+"""Where the dots of the head-movement phase stand, in shares of the screen."""
+
 
 @dataclass(frozen=True)
 class Measure:
@@ -118,7 +121,7 @@ def synthetic_task(n_targets: int = 12, repeats: int = 5, n_test: int = 90, seed
     """Ask about a synthetic participant, head still and moving, calibrated without and with a head phase.
 
     Calibration: `n_targets` places, `repeats` pictures each, the head seated; the phase is as many pictures
-    of one place while the head turns and moves. The tests are places anywhere on the screen.
+    of three places while the head turns and moves. The tests are places anywhere on the screen.
     """
     rng = np.random.default_rng(seed)
     n_calibrate = n_targets * repeats
@@ -129,7 +132,7 @@ def synthetic_task(n_targets: int = 12, repeats: int = 5, n_test: int = 90, seed
     shares = np.concatenate(
         [
             np.repeat(fixed, repeats, axis=0),
-            np.full((n_calibrate, 2), 0.5),
+            np.resize(PHASE_SHARES, (n_calibrate, 2)),
             np.tile(rng.uniform(0.04, 0.96, (n_test, 2)), (2, 1)),
         ]
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import time
 from typing import Any, Protocol
 
@@ -212,5 +213,6 @@ def distance_mm(features: np.void, frame_width_px: int, focal_px: float | None =
         mm; NaN without a face.
     """
     if focal_px is None:
-        focal_px = frame_width_px / 2 / float(np.tan(np.radians(ASSUMED_HORIZONTAL_FOV_DEG / 2)))
-    return float(focal_px * IRIS_MM / features["iris_px"].mean())
+        focal_px = frame_width_px / 2 / math.tan(math.radians(ASSUMED_HORIZONTAL_FOV_DEG / 2))
+    left_px, right_px = features["iris_px"].tolist()
+    return float(focal_px * IRIS_MM / ((left_px + right_px) / 2 or math.nan))

@@ -21,7 +21,7 @@ BLACK_GREY, BLACK_SPREAD = 6.0, 3.0
 """Mean below the one and standard deviation below the other: a shut cover, or a camera that another program
 holds."""
 
-_THIN = 4
+_THIN = 8
 
 
 class FrameWatch:
