@@ -12,10 +12,11 @@ import typer
 
 from gazelab.cli.options import DataOption, JsonOption
 from gazelab.cli.sessions import SessionArgument, session_folder
-from gazelab.core.errors import ConfigError
+from gazelab.core.errors import ConfigError, GazelabError
 
 if TYPE_CHECKING:
     from gazelab.core.gaze import GazeArray
+    from gazelab.pipeline.corrected import Move
     from gazelab.sessions.correction_entries import Correction
     from gazelab.sessions.reader import Session
     from gazelab.sessions.sections import Section
@@ -135,33 +136,50 @@ def undo(
 
     Example: gazelab sessions undo reading1 2 --reason "wrong trials"
     """
-    from gazelab.pipeline.corrected import corrected_gaze
     from gazelab.sessions.correction_entries import UndoEntry
     from gazelab.sessions.corrections import append_correction
     from gazelab.sessions.reader import Session
 
     opened = Session.open(session_folder(session, data))
-    before = corrected_gaze(opened)
+    before = _gaze_if_any(opened)
     _say(opened, before, append_correction(opened.path, UndoEntry(number), reason, author), as_json)
 
 
-def _say(session: Session, before: GazeArray, made: Correction, as_json: bool) -> None:
-    from gazelab.pipeline.corrected import Move, corrected_gaze
+def _gaze_if_any(session: Session) -> GazeArray | None:
+    """Give the corrected gaze; None where it cannot be had, which an undo may mend."""
+    from gazelab.pipeline.corrected import corrected_gaze
 
-    move = Move.between(before, corrected_gaze(session), session.header.screen)
+    try:
+        return corrected_gaze(session)
+    except GazelabError as fault:
+        typer.echo(f"note: {fault}", err=True)
+        return None
+
+
+def _say(session: Session, before: GazeArray | None, made: Correction, as_json: bool) -> None:
+    from gazelab.pipeline.corrected import Move
+
+    after = _gaze_if_any(session)
+    both = None if before is None or after is None else (before, after)
+    move = None if both is None else Move.between(*both, session.header.screen)
     if as_json:
-        row = {name: _json_ready(getattr(move, name)) for name in Move.__slots__}
+        row = move and {name: _json_ready(getattr(move, name)) for name in Move.__slots__}
         typer.echo(json.dumps({"session": session.session_id, "made": made.to_json(), "changed": row}))
         return
     typer.echo(made.text().strip())
+    if move is not None:
+        typer.echo(_changed_text(move, len(session.gaze())))
+    typer.echo("The samples on disk are as measured: gazelab sessions undo takes this back.")
+
+
+def _changed_text(move: Move, n_samples: int) -> str:
     distance = f", by {move.mean_px:.1f} px" if math.isfinite(move.mean_px) else ""
     if math.isfinite(move.mean_deg):
         distance += f" ({move.mean_deg:.2f} deg)"
-    changed = f"{move.n_samples} of {len(before)} samples moved{distance}{' on average' if distance else ''}"
+    changed = f"{move.n_samples} of {n_samples} samples moved{distance}{' on average' if distance else ''}"
     if move.n_gained or move.n_lost:
         changed += f"; {move.n_gained} have gaze that had none, {move.n_lost} have none that had"
-    typer.echo(f"{changed}.")
-    typer.echo("The samples on disk are as measured: gazelab sessions undo takes this back.")
+    return f"{changed}."
 
 
 def _json_ready(value: float) -> float | None:

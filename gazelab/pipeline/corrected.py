@@ -11,7 +11,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from gazelab.calibration.profile import NPZ_NAME, Profile, check_fits, load_profile
-from gazelab.core.errors import ConfigError, SessionError
+from gazelab.core.errors import CalibrationError, ConfigError, SessionError
 from gazelab.core.gaze import GazeArray
 from gazelab.core.geometry import Screen
 from gazelab.pipeline.calibrate import binding_of
@@ -181,7 +181,11 @@ def _profile_of(session: Session, change: RecalibrateEntry) -> Profile:
     folder = session.path / change.profile
     if folder.is_symlink() or folder.parent.is_symlink():
         raise SessionError("a link, not a profile.", where=folder, todo="A session holds no links.")
-    profile = load_profile(folder)
+    try:
+        profile = load_profile(folder)
+    except CalibrationError as fault:
+        todo = "Undo the correction that it is for: gazelab sessions corrections, then undo."
+        raise CalibrationError(fault.what, where=fault.where, todo=todo) from fault
     if _mapping_sha256(folder) != change.mapping_sha256:
         raise SessionError(
             "not the calibration that the correction was made with.",

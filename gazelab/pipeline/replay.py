@@ -8,12 +8,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from gazelab.core.errors import GazelabError
 from gazelab.core.gaze import EventArray, EventKind, GazeArray, GazeView, SourceState
 from gazelab.core.geometry import Screen
 from gazelab.core.picture import Picture
 from gazelab.metrics.density import fixation_density
 from gazelab.pipeline.corrected import Layers, check_layers, corrected_gaze, corrections_in_force
-from gazelab.pipeline.trial_fixations import TrialFixations
+from gazelab.pipeline.trial_fixations import PAD_NS, TrialFixations
 from gazelab.pipeline.view import build_view
 from gazelab.processing.blinks import PAD_S, blink_mask
 from gazelab.processing.events import detect_events
@@ -43,6 +44,7 @@ class Replay:
         check_layers(layers)
         self.session = session
         self.layers: Layers = layers
+        self.problem = ""
         self.screen: Screen = session.header.screen
         self.trials: list[Trial] = session.trials()
         self._online: dict[int, TrialFixations] = {}
@@ -59,6 +61,25 @@ class Replay:
             No session there, or a broken one.
         """
         return cls(Session.open(path), layers)
+
+    @classmethod
+    def open_or_live(cls, path: Path | str, layers: Layers = "all") -> Replay:
+        """Open a session; where its later corrections cannot be followed, as it was live: `problem` says why.
+
+        Raises
+        ------
+        SessionError
+            No session there, or a broken one.
+        """
+        replay = cls.open(path, layers)
+        try:
+            replay.gaze()
+        except GazelabError as fault:
+            if layers != "all":
+                raise
+            replay = cls.open_or_live(path, "live")
+            replay.problem = str(fault)
+        return replay
 
     def gaze(self) -> GazeArray:
         """Give every sample of the session with the corrections of these layers, shape (n,), GAZE_DTYPE."""
@@ -177,10 +198,10 @@ class Replay:
         return self._rows[key]
 
     def _through(self, trial: Trial) -> GazeArray:
-        """Cut the samples, in the order of recording, from the trial's first to the first beyond its end."""
+        """Cut the samples, in the order of recording, from just before the trial to the first beyond its end."""
         gaze = self.gaze()
         times = gaze["time_ns"]
-        begun = np.flatnonzero(times >= trial.onset_ns)
+        begun = np.flatnonzero(times >= trial.onset_ns - PAD_NS)  # a blink there reaches into the trial
         if not len(begun):
             return gaze[:0]
         over = np.flatnonzero(times[begun[0] :] >= trial.offset_ns)

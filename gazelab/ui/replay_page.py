@@ -132,7 +132,7 @@ class ReplayPage(Page):
             self._loading.cancel()
 
         def work(_job: Job) -> Replay:
-            replay = Replay.open(path, layers)
+            replay = Replay.open_or_live(path, layers)
             for trial in replay.trials:
                 replay.fixations(trial)
             return replay
@@ -149,6 +149,8 @@ class ReplayPage(Page):
         self._replay = replay
         self.quality.set_replay(replay)
         self.corrections.set_replay(replay)
+        if replay.problem:
+            self._work.told.emit(replay.problem, "bad")
         if replay.trials:
             self._show_trial(index)
             self._go_to(now_ns)
@@ -158,7 +160,7 @@ class ReplayPage(Page):
         self.choice.set_session(replay.session.path, replay.trials)
         self.quality.set_replay(replay)
         self.corrections.set_replay(replay)
-        problems = replay.session.report
+        problems = [replay.problem] if replay.problem else replay.session.report
         if problems:
             self._complained = True
             self._work.told.emit(problems[0], "warn")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PyQt6.QtCore import QPoint, Qt
 
-from gazelab.sessions.correction_entries import ShiftEntry
+from gazelab.sessions.correction_entries import RecalibrateEntry, ShiftEntry
 from gazelab.sessions.corrections import append_correction, read_corrections
 from gazelab.sessions.reader import Session
 from gazelab.sessions.sections import Section
@@ -122,6 +122,25 @@ def test_what_cannot_be_saved_is_told_and_can_be_tried_again(qtbot, page, worksp
     assert "line 1 of the corrections" in told[-1][0]
     assert page.corrections.shift_px == (25, 0)
     assert page.corrections._save.isEnabled()
+
+
+def test_a_correction_that_cannot_be_followed_leaves_the_live_gaze_and_can_be_undone(
+    qtbot, workspace, model, session_path
+):
+    entry = RecalibrateEntry(Section(), "calibration/gone", "ab" * 32)
+    append_correction(session_path, entry, "why", "me")
+    told = []
+    workspace.told.connect(lambda text, role: told.append(text))
+    page = ReplayPage(workspace)
+    qtbot.addWidget(page)
+    page.open_session(session_path)
+    qtbot.waitUntil(lambda: page.trial is not None)
+    assert page.corrections.layers.currentData() == "live"
+    assert any("gone" in text for text in told)
+    save(qtbot, page, "its profile is gone", "_back")
+    qtbot.waitUntil(lambda: page._replay.layers == "all")
+    workspace.io.stop()
+    workspace.models.close()
 
 
 def test_a_drift_check_is_listed_and_cannot_be_undone(qtbot, workspace, model, session_path):

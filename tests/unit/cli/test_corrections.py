@@ -150,3 +150,17 @@ def test_show_tells_how_often_the_gaze_was_corrected(session, verb):
     shown = json.loads(verb("show", "--json")[1])
     assert shown["n_corrections"] is None
     assert any("line 1 of the corrections" in note for note in shown["report"])
+
+
+def test_what_cannot_be_followed_any_more_can_still_be_undone(session, verb):
+    entry = {"kind": "recalibrate", "section": {}, "profile": "calibration/gone", "mapping_sha256": "ab" * 32}
+    entry |= {"author": "a", "reason": "r", "utc": "2026-01-01T00:00:00Z"}
+    (session.path / "corrections.jsonl").write_text(json.dumps(entry) + "\n")
+    code, _, err = verb("shift", "--dx", "5", "--reason", "a")
+    assert code == 1
+    assert "gazelab sessions corrections" in err
+    code, out, err = verb("undo", "1", "--reason", "its profile is gone")
+    assert code == 0
+    assert "undo of 1" in out
+    assert "note: " in err
+    assert corrected_gaze(session)["x_px"][0] == 960

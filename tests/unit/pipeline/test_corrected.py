@@ -266,3 +266,19 @@ def test_G17_a_profile_that_was_swapped_in_the_session_is_refused(moved, tmp_pat
     with pytest.raises(SessionError, match="not the calibration that the correction was made with"):
         corrected_gaze(session)
     assert corrected_gaze(session, "live").tobytes() == session.gaze().tobytes()
+
+
+def test_G17_a_profile_of_another_version_is_told_with_what_to_do_and_can_be_undone(moved):
+    session, _, after = moved
+    entry = recalibrate(session, after, Section(), "why", "me")
+    (copy,) = session.calibrations()
+    values = json.loads((copy / "profile.json").read_text())
+    (copy / "profile.json").write_text(json.dumps(values | {"schema_version": 99}))
+    with pytest.raises(CalibrationError, match="Undo the correction"):
+        corrected_gaze(session)
+    replay = Replay.open_or_live(session.path)
+    assert replay.layers == "live"
+    assert "version 99" in replay.problem
+    append_correction(session.path, UndoEntry(entry.number), "new version", "me")
+    assert corrected_gaze(session).tobytes() == session.gaze().tobytes()
+    assert Replay.open_or_live(session.path).problem == ""
