@@ -27,7 +27,8 @@ class QualityLimits:
         Of the samples or of the time, whichever lost more, blinks included. Published studies and packages
         leave trials out at anything from 20 to 50 %.
     review_gap_s : float
-        Longest time without gaze: a reader makes three or four fixations in a second.
+        Longest time without gaze. A reader makes three or four fixations in a second; a look down at the
+        keyboard for the answer takes one or two.
     review_rate_hz, exclude_rate_hz : float
         Below them a fixation of 100 ms holds fewer than two samples, one of 200 ms no more than two.
     review_uneven : float
@@ -63,7 +64,7 @@ class QualityLimits:
 
     review_loss: float = 0.20
     exclude_loss: float = 0.40
-    review_gap_s: float = 1.0
+    review_gap_s: float = 2.0
     review_rate_hz: float = 20.0
     exclude_rate_hz: float = 10.0
     review_uneven: float = 0.20

@@ -133,7 +133,7 @@ class SessionQuality:
     @property
     def word(self) -> str:
         """One word for a list: good, review or poor (half of the trials or more are to be excluded)."""
-        if not self.trials or 2 * self.count(Verdict.EXCLUDE) >= len(self.trials):
+        if self.trials and 2 * self.count(Verdict.EXCLUDE) >= len(self.trials):
             return "poor"
         return "good" if self.count(Verdict.KEEP) == len(self.trials) and not self.concerns else "review"
 

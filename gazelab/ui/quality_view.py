@@ -86,7 +86,7 @@ class QualityTab(QWidget):
         self.summary.setText("" if replay is None else self.tr("Looking at the gaze …"))
         if replay is not None:
             limits = self._work.settings.quality.limits
-            self._run(self.tr("judging the gaze"), lambda: assess(replay, limits))
+            self._run(self.tr("judging the gaze"), replay, lambda: assess(replay, limits))
 
     def show_trial(self, index: int) -> None:
         """Mark the trial that is shown."""
@@ -99,8 +99,12 @@ class QualityTab(QWidget):
         trials = () if self.quality is None else self.quality.trials
         return verdict_words()[trials[index].verdict] if index < len(trials) else ""
 
-    def _run(self, name: str, work: Callable[[], SessionQuality]) -> None:
-        self._job = self._work.io.submit(name, lambda _job: work(), self._show, self._failed)
+    def _run(self, name: str, replay: Replay, work: Callable[[], SessionQuality]) -> None:
+        def done(quality: SessionQuality) -> None:
+            if self._replay is replay:  # else another session has been opened meanwhile
+                self._show(quality)
+
+        self._job = self._work.io.submit(name, lambda _job: work(), done, self._failed)
 
     def _show(self, quality: SessionQuality) -> None:
         self.quality = quality
@@ -136,7 +140,7 @@ class QualityTab(QWidget):
                 log.warning("the quality report is not kept: %s", fault)
             return decided
 
-        self._run(self.tr("writing the decision"), work)
+        self._run(self.tr("writing the decision"), replay, work)
 
     def _show_reasons(self) -> None:
         report = self._report()

@@ -74,7 +74,7 @@ def test_a_good_trial_is_kept_without_a_reason():
             "review",
             "25.3 % of the time has no gaze (frames that never came count), 5 % in blinks (limit 20 %)",
         ),
-        ({"longest_gap_s": 1.27}, "review", "the longest time without gaze is 1.27 s (limit 1 s)"),
+        ({"longest_gap_s": 2.27}, "review", "the longest time without gaze is 2.27 s (limit 2 s)"),
         ({"rate_hz": 14.96}, "review", "the rate is 15.0 Hz (at least 20 Hz)"),
         ({"rate_hz": 7.5}, "exclude", "the rate is 7.5 Hz (at least 10 Hz)"),
         (

@@ -177,7 +177,7 @@ def test_a_session_without_a_trial_has_a_report_too(tmp_path):
     lines = (path / "markers.jsonl").read_text().splitlines()
     (path / "markers.jsonl").write_text("\n".join(x for x in lines if "stimulus" not in x) + "\n")
     quality = assess(Replay.open(path))
-    assert (quality.trials, quality.word) == ((), "poor")
+    assert (quality.trials, quality.word) == ((), "review")
     assert "no trial" in quality_text(quality)
     assert write_csv(tmp_path / "t.csv", quality).read_text().startswith("session,verdict,judged,trial,")
 
