@@ -223,31 +223,32 @@ def study_on(tmp_path, source, acquisition, n=2, session_id="s"):
     return writer, RecordingStudy([chart(str(k)) for k in range(n)], writer, acquisition)
 
 
-def read_chart(study, source, acquisition, places, live, rng):
+def read_chart(study, source, acquisition, places, live, rng, lag_ns=0):
     study.prepare()
-    study.show(reading_layout(SCREEN, 40, 30).chart, source.clock())
+    study.show(reading_layout(SCREEN, 40, 30).chart, source.clock() + lag_ns)
     for place in places:
         for _ in range(15):
             source.place = tuple(rng.normal(place, 6))
             acquisition.pump()
             live.append(acquisition.snapshot())
-    study.answer("x", source.clock() + 1)
+    study.answer("x", source.clock() + lag_ns + 1)
 
 
-def check_drift(study, source, acquisition, place, rng, limits=None):
-    check = DriftCheck(
-        CENTRE, SCREEN, source.clock(), acquisition.correction_px, limits or DriftLimits(), Timing()
-    )
+def check_drift(study, source, acquisition, place, rng, lag_ns=0):
+    now_ns = source.clock() + lag_ns
+    check = DriftCheck(CENTRE, SCREEN, now_ns, acquisition.correction_px, DriftLimits(), Timing())
     outcome = None
     while outcome is None:
         source.place = tuple(rng.normal(place, 8))
         acquisition.pump()
-        outcome = check.look(acquisition.snapshot().samples, source.clock())
-    study.drift_check(outcome, source.clock())
+        outcome = check.look(acquisition.snapshot().samples, source.clock() + lag_ns)
+    study.drift_check(outcome, source.clock() + lag_ns)
     return outcome
 
 
-def test_G16_live_and_replayed_are_identical_with_drift_checks_between_the_trials(tmp_path):
+@pytest.mark.parametrize("lag_ns", [0, 80 * MS, -20 * MS])
+def test_G16_live_and_replayed_are_identical_with_drift_checks_between_the_trials(tmp_path, lag_ns):
+    """Whether samples come at once, as late as a camera's, or with stamps ahead of the clock."""
     source = ScriptedSource()
     source.open()
     acquisition = Acquisition(source, SCREEN)
@@ -256,22 +257,24 @@ def test_G16_live_and_replayed_are_identical_with_drift_checks_between_the_trial
     writer, study = study_on(tmp_path, source, acquisition, 3)
     with writer:
         looks = ((500, 600), (1300, 400), (1200, 900))
-        read_chart(study, source, acquisition, looks, live[0], rng)
-        first = check_drift(study, source, acquisition, (1060.5, 500), rng)
-        read_chart(study, source, acquisition, looks, live[1], rng)
-        second = check_drift(study, source, acquisition, (1120, 580), rng)
-        read_chart(study, source, acquisition, looks, live[2], rng)
+        read_chart(study, source, acquisition, looks, live[0], rng, lag_ns)
+        first = check_drift(study, source, acquisition, (1060.5, 500), rng, lag_ns)
+        read_chart(study, source, acquisition, looks, live[1], rng, lag_ns)
+        second = check_drift(study, source, acquisition, (1120, 580), rng, lag_ns)
+        read_chart(study, source, acquisition, looks, live[2], rng, lag_ns)
     assert first.decision is second.decision is Decision.CORRECTED
     replay = Replay.open(writer.path, layers="live")
     for trial, seen in zip(replay.trials, live, strict=True):
         assert len(seen[-1].fixations) >= 2
-        for view in seen:
+        inside = [view for view in seen if trial.onset_ns <= view.time_ns < trial.offset_ns]
+        assert len(inside) >= 40
+        for view in inside:
             again = replay.view_at(trial, view.time_ns)
             assert again.samples.tobytes() == view.samples.tobytes()
             assert again.fixations.tobytes() == view.fixations.tobytes()
     raw = Replay.open(writer.path, layers="raw")
     moved = replay.samples(replay.trials[2])["x_px"] - raw.samples(raw.trials[2])["x_px"]
-    assert moved[1:] == pytest.approx(second.correction_px[0], abs=0.01)
+    assert moved[3:] == pytest.approx(second.correction_px[0], abs=0.01)
     assert replay.samples(replay.trials[0]).tobytes() == raw.samples(raw.trials[0]).tobytes()
 
 
