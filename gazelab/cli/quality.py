@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from gazelab.cli.options import DataOption, JsonOption, settings_of
+from gazelab.cli.results import GazeOption
 from gazelab.cli.sessions import SessionArgument, session_folder
 
 
@@ -23,6 +24,7 @@ def quality(
         str, typer.Option(help="Decide against the limits: TRIAL=keep|review|exclude|limits, trials from 1.")
     ] = "",
     reason: Annotated[str, typer.Option(help="Why; needed with --decide.")] = "",
+    gaze: GazeOption = "all",
 ) -> None:
     """Tell how good each trial's gaze is: keep, review or exclude, and why.
 
@@ -37,7 +39,7 @@ def quality(
     from gazelab.pipeline.session_quality import assess, decide_trial, keep_quality
 
     limits = settings_of(data).quality.limits
-    replay = Replay.open(session_folder(session, data))
+    replay = Replay.open(session_folder(session, data), gaze)
     found = assess(replay, limits)
     if decide:
         trial, verdict = _decision(decide, len(found.trials))

@@ -227,7 +227,8 @@ def decide_trial(
 def keep_quality(replay: Replay, quality: SessionQuality) -> Path:
     """Write `derived/quality.json`, and beside it each sample's blinks (`blinks.npz`).
 
-    Arrays of the latter, one row a sample of gaze.bin: `shut`, and `spoilt` with the padding; `pad_s`.
+    Arrays of the latter, one row a sample of gaze.bin: `shut`, and `spoilt` with the padding; `pad_s`. Of
+    gaze with some of its corrections left out, the report is written as `quality_<layers>.json`.
 
     Raises
     ------
@@ -239,7 +240,8 @@ def keep_quality(replay: Replay, quality: SessionQuality) -> Path:
     arrays = {"shut": shut, "spoilt": blink_mask(gaze["time_ns"], shut), "pad_s": np.array(PAD_S)}
     derived = replay.session.derived
     save_arrays(derived, BLINKS, arrays, inputs_sha256(gaze["time_ns"], shut, PAD_S, __version__))
-    return save_json(derived, QUALITY, quality.to_json(), quality_inputs(replay, quality))
+    name = QUALITY if replay.layers == "all" else f"{QUALITY}_{replay.layers}"
+    return save_json(derived, name, quality.to_json(), quality_inputs(replay, quality))
 
 
 def quality_inputs(replay: Replay, quality: SessionQuality) -> str:

