@@ -66,6 +66,9 @@ def check_stamps(time_ns: NDArray[np.int64], state: StampState | None = None) ->
     n = len(time_ns)
     if n == 0:
         return StampCheck(np.zeros(0, bool), np.zeros(0, np.int64), state)
+    if state is not None and _goes_on(time_ns.tolist(), state):
+        newest_ns = int(time_ns[-1])
+        return StampCheck(np.zeros(n, bool), np.zeros(0, np.int64), StampState(newest_ns, newest_ns))
     last, newest = (state.last_ns, state.newest_ns) if state else (int(time_ns[0]), None)
     step = _differences(np.concatenate([np.array([last], np.int64), time_ns]))
     leap = (step < -BACK_LEAP_NS) | (step > FORWARD_LEAP_NS)
@@ -76,6 +79,13 @@ def check_stamps(time_ns: NDArray[np.int64], state: StampState | None = None) ->
     for a, b in pairwise(edges):
         newest = _flag(time_ns[a:b], bad[a:b], None if leap[a] else newest)
     return StampCheck(bad, starts, StampState(int(time_ns[-1]), newest if newest is not None else last))
+
+
+def _goes_on(stamps: list[int], state: StampState) -> bool:
+    """Tell whether all is well, the usual case: a writer asks it of a row or two at a time."""
+    if stamps[0] <= state.newest_ns or stamps[0] - state.last_ns > FORWARD_LEAP_NS:
+        return False
+    return all(0 < b - a <= FORWARD_LEAP_NS for a, b in pairwise(stamps))
 
 
 def _differences(stamps: NDArray[np.int64]) -> NDArray[np.float64]:

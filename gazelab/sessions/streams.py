@@ -92,9 +92,10 @@ class RowStream:
         times = rows["time_ns"]
         check = check_stamps(times, self._stamps)
         self._stamps = check.state
-        self.n_bad_stamps += int(check.bad.sum())
-        self.n_valid += int(rows["valid"].sum())
-        low, high = int(times.min()), int(times.max())
+        self.n_bad_stamps += int(np.count_nonzero(check.bad))
+        self.n_valid += int(np.count_nonzero(rows["valid"]))
+        stamps = times.tolist()
+        low, high = min(stamps), max(stamps)
         self.first_ns = low if self.first_ns is None else min(self.first_ns, low)
         self.last_ns = high if self.last_ns is None else max(self.last_ns, high)
 
