@@ -11,6 +11,7 @@ from gazelab.calibration.collect import Collected, iris_place
 from gazelab.calibration.findings import Code, Finding, Limits
 from gazelab.calibration.pursuit import PursuitRun
 from gazelab.calibration.validation import Validation
+from gazelab.core.geometry import Screen
 
 
 def check_collected(
@@ -154,6 +155,17 @@ def _concerns(result: Validation, limits: Limits) -> list[Finding]:
     if result.data_loss > limits.max_loss:
         found.append(Finding(Code.LOSS, f"{result.data_loss:.0%} of the samples were lost.", False))
     return found
+
+
+def screen_change(old: Screen, new: Screen) -> Finding | None:
+    """Refuse another screen, or another size of it, than the calibration was begun on."""
+    if (new.name, new.width_px, new.height_px) == (old.name, old.width_px, old.height_px):
+        return None
+    text = (
+        f"The screen changed from {old.name}, {old.width_px} x {old.height_px} px, to {new.name},"
+        f" {new.width_px} x {new.height_px} px. Calibrate again."
+    )
+    return Finding(Code.SCREEN_CHANGED, text, True)
 
 
 def missing_targets(redo: Sequence[int]) -> list[Finding]:

@@ -48,8 +48,9 @@ STEPS = (
     HeadStep((0.5, 0.5), "Keep looking at the dot. Lean left, lean right, come closer, and go back.", 1.5),
 )
 """18 s in all. A circle turns the head to every side at once, and three dots tell a turned eye from a turned
-head at more than one place: on the synthetic participant that left a fifth less error than turns and nods one
-after the other at one dot. Leaning teaches little, but widens the head box."""
+head at more than one place: on the synthetic participant the error with a moving head came to 1.65 degrees,
+against 1.97 with turns, nods and leans at one dot (medians, three seeds). Leaning teaches little of its own,
+but a head box without it would call a person who leans outside."""
 
 FIRST_ID = 1000
 """Steps go into the fit as targets of their own, with numbers from here: whole movements are left out too."""

@@ -11,15 +11,16 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from gazelab.calibration.checks import screen_change
 from gazelab.calibration.collect import Point, Timing
-from gazelab.calibration.findings import Code, Finding, Limits
-from gazelab.calibration.fitting import FitMapping, Fitted, fit_collected, judge
+from gazelab.calibration.findings import Finding, Limits
+from gazelab.calibration.fitting import FitMapping
 from gazelab.calibration.mapping import fit
 from gazelab.calibration.plan import Advance, Part, Plan, Style
 from gazelab.calibration.result import CalibrationResult, CalibrationState
 from gazelab.calibration.showing import Showing
 from gazelab.calibration.targets import Area, Target
-from gazelab.calibration.validation import Validation, validate
+from gazelab.calibration.verdict import Verdict
 from gazelab.core.errors import CalibrationError
 from gazelab.core.geometry import Screen
 
@@ -93,10 +94,9 @@ class CalibrationProcedure:
         self.advance = advance
         self.timing = timing or Timing()
         self.limits = limits or Limits()
-        self._fit_mapping = fit_mapping
         self._showing = Showing(self._plan, self.timing, advance is Advance.SPACE)
+        self._verdict = Verdict(screen, self.timing, self.limits, fit_mapping)
         self._state = CalibrationState.NONE
-        self._drop_fit()
 
     @property
     def state(self) -> CalibrationState:
@@ -211,10 +211,10 @@ class CalibrationProcedure:
         CalibrationError
             There is no mapping to validate.
         """
-        if self._fitted.mapping is None:
+        if self._verdict.fitted.mapping is None:
             raise CalibrationError("there is no mapping to validate.", todo="Calibrate first.")
         self._showing.drop(self.validation_targets)
-        self._drop_verdict()
+        self._verdict.drop_validation()
         self._show(CalibrationState.VALIDATING)
 
     def cancel(self) -> None:
@@ -229,17 +229,11 @@ class CalibrationProcedure:
         bool
             Whether the geometry is another.
         """
-        old = self.screen
-        if (screen.name, screen.width_px, screen.height_px) == (old.name, old.width_px, old.height_px):
-            return False
-        if self._state is not CalibrationState.NONE:
+        finding = screen_change(self.screen, screen)
+        if finding is not None and self._state is not CalibrationState.NONE:
             self._forget()
-            text = (
-                f"The screen changed from {old.name}, {old.width_px} x {old.height_px} px, to {screen.name},"
-                f" {screen.width_px} x {screen.height_px} px. Calibrate again."
-            )
-            self._fail(Finding(Code.SCREEN_CHANGED, text, True))
-        return True
+            self._fail(finding)
+        return finding is not None
 
     def accept(self, note: str) -> None:
         """Accept concerns, or override a failure, in writing.
@@ -256,47 +250,39 @@ class CalibrationProcedure:
             raise CalibrationError("an accepted calibration needs a note.", todo="Say why it is accepted.")
         if self._state not in (CalibrationState.REVIEW, CalibrationState.FAILED):
             raise CalibrationError(f"there is nothing to accept: the calibration is {self._state.value}.")
-        self._note = note.strip()
+        self._verdict.note = note.strip()
         if self._state is CalibrationState.REVIEW:
             self._state = CalibrationState.VALID
-        log.warning("calibration accepted as %s: %s", self._state.value, self._note)
+        log.warning("calibration accepted as %s: %s", self._state.value, self._verdict.note)
 
     def result(self) -> CalibrationResult:
         """Give what there is now."""
         in_force = self._state in (CalibrationState.REVIEW, CalibrationState.VALID)
+        verdict, fitted = self._verdict, self._verdict.fitted
         return CalibrationResult(
             state=self._state,
-            mapping=self._fitted.mapping if in_force else None,
-            validation=self._validation,
-            findings=tuple(self._findings),
+            mapping=fitted.mapping if in_force else None,
+            validation=verdict.validation,
+            findings=tuple(verdict.findings),
             redo=self._redo(),
-            suspects=self._fitted.suspects,
+            suspects=fitted.suspects,
             collected=self._showing.of(self.targets),
-            left_out_px=dict(self._fitted.left_out_px),
-            note=self._note,
-            head_box=self._fitted.head_box if in_force else None,
-            head=self._fitted.head,
+            left_out_px=dict(fitted.left_out_px),
+            note=verdict.note,
+            head_box=fitted.head_box if in_force else None,
+            head=fitted.head,
             run=self._showing.run,
         )
 
     def _forget(self) -> None:
         self._state = CalibrationState.NONE
         self._showing.forget()
-        self._drop_fit()
+        self._verdict.drop()
 
     def _again(self, targets: Sequence[Target]) -> None:
         self._showing.drop(targets)
-        self._drop_fit()
+        self._verdict.drop()
         self._show(CalibrationState.COLLECTING)
-
-    def _drop_fit(self) -> None:
-        self._fitted = Fitted()
-        self._drop_verdict()
-
-    def _drop_verdict(self) -> None:
-        self._validation: Validation | None = None
-        self._findings: list[Finding] = []
-        self._note = ""
 
     def _show(self, stage: CalibrationState) -> None:
         """Go to a stage and queue its targets that haven't been shown."""
@@ -306,37 +292,21 @@ class CalibrationProcedure:
 
     def _end_stage(self) -> None:
         if self._state is CalibrationState.COLLECTING:
-            self._fit()
-            if self._fitted.refusal:
-                self._fail(self._fitted.refusal)
+            shown, moves = (self._showing.of(t) for t in (self.targets, self._plan.head_targets))
+            if not self._verdict.fit(shown, moves, self._showing.run):
+                self._fail(self._verdict.fitted.refusal)
                 return
             self._show(CalibrationState.VALIDATING)
         if self._showing.current is None:
-            self._judge()
-
-    def _fit(self) -> None:
-        shown, moves = (self._showing.of(t) for t in (self.targets, self._plan.head_targets))
-        self._fitted = fit_collected(
-            shown, self.timing, self.limits, self.screen, self._fit_mapping, moves, self._showing.run
-        )
-
-    def _judge(self) -> None:
-        if self._fitted.mapping is None:
-            raise RuntimeError("a validation without a mapping")
-        shown = self._showing.of(self.validation_targets)
-        self._validation = validate(self._fitted.mapping, shown, self.screen, self.timing.min_samples)
-        self._findings = judge(self._validation, self._redo(), self._fitted, self.limits)
-        if any(f.refuses for f in self._findings):
-            self._state = CalibrationState.FAILED
-        else:
-            self._state = CalibrationState.REVIEW if self._findings else CalibrationState.VALID
-        log.info("calibration %s: %s", self._state.value, [f.code.value for f in self._findings])
+            self._state = self._verdict.judge(self._showing.of(self.validation_targets), self._redo())
+            findings = [f.code.value for f in self._verdict.findings]
+            log.info("calibration %s: %s", self._state.value, findings)
 
     def _redo(self) -> tuple[int, ...]:
         return tuple(c.target.index for c in self._showing.of(self.targets) if not c.has_data(self.timing))
 
-    def _fail(self, finding: Finding) -> None:
-        self._findings = [finding]
+    def _fail(self, finding: Finding | None) -> None:
+        self._verdict.findings = [finding] if finding else []
         self._state = CalibrationState.FAILED
         self._showing.show([])
-        log.info("calibration failed: %s", finding.message)
+        log.info("calibration failed: %s", finding.message if finding else "no mapping")

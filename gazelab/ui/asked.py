@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from enum import StrEnum
 
 from PyQt6.QtCore import QCoreApplication, QPointF, QRectF, Qt
@@ -15,20 +16,22 @@ _BLACK = QPen(INK, 3.0, cap=Qt.PenCapStyle.RoundCap, join=Qt.PenJoinStyle.RoundJ
 
 
 class Move(StrEnum):
-    """How the head is to move; in the order of `head_phase.STEPS`."""
+    """How the head is to move."""
 
-    TURN = "turn"
-    NOD = "nod"
-    CLOSER = "closer"
+    CIRCLE = "circle"
+    CIRCLE_BACK = "circle back"
     LEAN = "lean"
+
+
+MOVES = (Move.CIRCLE, Move.CIRCLE_BACK, Move.CIRCLE, Move.LEAN)
+"""In the order of `head_phase.STEPS`."""
 
 
 def move_of(target: Target | None) -> Move | None:
     """Give the movement that goes with a target; None where the head rests."""
-    moves = tuple(Move)
-    if target is None or target.kind is not TargetKind.HEAD or target.index >= len(moves):
+    if target is None or target.kind is not TargetKind.HEAD or target.index >= len(MOVES):
         return None
-    return moves[target.index]
+    return MOVES[target.index]
 
 
 def in_words(instruction: str) -> str:
@@ -87,39 +90,42 @@ def draw_move(painter: QPainter, box: QRectF, move: Move) -> None:
     unit = box.width() / 100
     painter.scale(unit, unit)
     painter.setBrush(Qt.BrushStyle.NoBrush)
+    _head(painter, faint_degrees=(-32.0, 32.0) if move is Move.LEAN else ())
     if move is Move.LEAN:
-        for degrees in (-32.0, 32.0):
-            _head(painter, tilt_deg=degrees, faint=True)
-        _head(painter)
         _arrow(painter, QPointF(-14, -40), QPointF(-36, -32))
         _arrow(painter, QPointF(14, -40), QPointF(36, -32))
-    elif move is Move.CLOSER:
-        _head(painter, size=1.35, faint=True)
-        _head(painter, size=0.8)
-        for x, y in ((-1, -1), (1, -1), (-1, 1), (1, 1)):
-            _arrow(painter, QPointF(x * 17, y * 22), QPointF(x * 33, y * 40))
     else:
-        _head(painter)
-        along = QPointF(1, 0) if move is Move.TURN else QPointF(0, 1)
-        reach = 24 if move is Move.TURN else 32
-        for sign in (-1, 1):
-            _arrow(painter, along * (sign * reach), along * (sign * (reach + 17)))
+        _circle(painter, clockwise=move is Move.CIRCLE)
     painter.restore()
 
 
-def _head(painter: QPainter, size: float = 1.0, tilt_deg: float = 0.0, *, faint: bool = False) -> None:
-    painter.save()
-    painter.translate(0, 40)  # heads lean about the neck
-    painter.rotate(tilt_deg)
-    painter.translate(0, -40)
-    painter.setPen(QPen(INK, 2.0, Qt.PenStyle.DotLine) if faint else _BLACK)
-    painter.setBrush(Qt.BrushStyle.NoBrush if faint else PAPER)
-    painter.drawEllipse(QPointF(0, 0), 20 * size, 27 * size)
-    if not faint:
-        painter.setBrush(INK)
-        for side in (-1, 1):
-            painter.drawEllipse(QPointF(side * 7 * size, -5 * size), 1.5 * size, 1.5 * size)
-    painter.restore()
+def _head(painter: QPainter, faint_degrees: tuple[float, ...] = ()) -> None:
+    """Draw a head, and dotted ones that lean by so much about the neck."""
+    for degrees in (*faint_degrees, 0.0):
+        painter.save()
+        painter.translate(0, 40)
+        painter.rotate(degrees)
+        painter.translate(0, -40)
+        painter.setPen(QPen(INK, 2.0, Qt.PenStyle.DotLine) if degrees else _BLACK)
+        painter.setBrush(Qt.BrushStyle.NoBrush if degrees else PAPER)
+        painter.drawEllipse(QPointF(0, 0), 20, 27)
+        painter.restore()
+    painter.setBrush(INK)
+    for side in (-1, 1):
+        painter.drawEllipse(QPointF(side * 7, -6), 1.5, 1.5)
+    painter.drawEllipse(QPointF(0, 3), 2.0, 2.0)
+
+
+def _circle(painter: QPainter, *, clockwise: bool) -> None:
+    """Draw an arrow most of the way round the head."""
+    painter.setPen(_BLACK)
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    sign = 1 if clockwise else -1
+    painter.drawArc(QRectF(-41, -41, 82, 82), 90 * 16, -sign * 300 * 16)
+    last = math.radians(90 - sign * 300)
+    tip = QPointF(41 * math.cos(last), -41 * math.sin(last))
+    along = QPointF(math.sin(last), math.cos(last)) * sign
+    _arrow(painter, tip - along * 3, tip + along * 3)
 
 
 def _arrow(painter: QPainter, start: QPointF, end: QPointF) -> None:

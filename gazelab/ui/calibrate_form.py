@@ -9,7 +9,7 @@ from PyQt6.QtCore import pyqtSignal
 from PyQt6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QSizePolicy, QWidget
 
 from gazelab.calibration.collect import Timing
-from gazelab.calibration.head_phase import STEPS
+from gazelab.calibration.head_phase import STEPS, step_ns
 from gazelab.calibration.procedure import Advance, CalibrationProcedure, Style
 from gazelab.calibration.targets import LAYOUTS
 from gazelab.config import CalibrationSettings
@@ -48,7 +48,7 @@ class CalibrateForm(Card):
         self.advance.addItem(self.tr("When the gaze rests, or Space"), Advance.AUTO)
         self.advance.addItem(self.tr("At the space bar only"), Advance.SPACE)
         self.head = QCheckBox(self.tr("Head &movement, about {s:.0f} s").format(s=_head_seconds()))
-        self.head.setToolTip(self.tr("Turn and lean while looking at a dot, after the targets."))
+        self.head.setToolTip(self.tr("Turn the head and lean while looking at a dot, after the targets."))
         self.beep = QCheckBox(self.tr("&Beep at each target"))
         self._put(settings)
         self._lay_out()
@@ -130,7 +130,7 @@ class CalibrateForm(Card):
 
 def _head_seconds() -> float:
     timing = Timing()
-    return len(STEPS) * (timing.read_ns + timing.move_ns) / 1e9
+    return sum(timing.read_ns + step_ns(k, timing) for k in range(len(STEPS))) / 1e9
 
 
 def _choose(box: QComboBox, fits: Callable[[Any], bool]) -> None:

@@ -196,7 +196,7 @@ def test_the_head_part_says_what_to_do_beside_the_dot_and_never_on_it(qtbot, clo
             break
         frames(window, clock, 1, 50_000_000)
     assert procedure.part is Part.HEAD
-    assert "Turn your head" in procedure.instruction
+    assert "circle with your nose" in procedure.instruction
     frames(window, clock, 20)
     image = pixels_of(window.grab().toImage())
     x, y = (round(v) for v in procedure.target_at(clock()))
@@ -225,7 +225,7 @@ def test_what_is_asked_is_in_the_participants_language(qapp):
 
 def test_each_movement_of_the_head_has_its_picture():
     """In the order in which the procedure asks for them."""
-    words = {Move.TURN: "Turn", Move.NOD: "chin", Move.CLOSER: "closer", Move.LEAN: "Lean"}
+    words = {Move.CIRCLE: "circle", Move.BACK: "other way round", Move.LEAN: "Lean"}
     targets = head_targets(Screen("s", 800, 600))
     assert [words[move_of(t)] in step.instruction for t, step in zip(targets, STEPS, strict=True)] == [
         True
