@@ -95,6 +95,7 @@ class TargetWindow(QWidget):
         self._begin: Callable[[int], None] | None = None
         self._place: Point | None = None
         self._done: tuple[Point, int] | None = None
+        self._settled_ns = 0
         self._target: Target | None = None
         self._key_down = False
         self._over = False
@@ -130,7 +131,8 @@ class TargetWindow(QWidget):
         if self.waiting or self._over:
             return
         for features, time_ns in readings:
-            self._procedure.add(features, time_ns)
+            self._procedure.add(features if time_ns >= self._settled_ns else None, time_ns)
+            self._see_target()
         if not readings:
             self._procedure.tick(self._clock())
         self._see_target()
@@ -148,6 +150,8 @@ class TargetWindow(QWidget):
                     QApplication.beep()
             if target is not None:
                 self.target_shown.emit(target, now)
+            # A fit may have held the screen up: what was seen meanwhile is no look at what comes on only now.
+            self._settled_ns = now + self._procedure.timing.settle_ns
         self._target, self._place = target, self._procedure.target_at(now)
 
     def keyPressEvent(self, a0: QKeyEvent | None) -> None:

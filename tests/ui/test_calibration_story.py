@@ -7,6 +7,8 @@ import pytest
 from PyQt6.QtCore import Qt
 from PyQt6.QtTest import QTest
 
+from gazelab.calibration.mapping import fit
+from gazelab.calibration.procedure import CalibrationProcedure
 from gazelab.calibration.profile import load_profile
 from gazelab.calibration.result import CalibrationState
 from gazelab.core.gaze import PATCH_COLS, PATCH_ROWS, empty_features
@@ -23,12 +25,18 @@ class Eyes:
         self.page, self.time_ns, self.blind = page, 10_000_000_000, set()
         self._target, self._since, self._place = None, 0, (0.0, 0.0)
         self._rng = np.random.default_rng(0)
+        self._last_ns = self.time_ns
 
     def clock(self) -> int:
         return self.time_ns
 
     def take(self):
-        """Give the frame that is due: the queue's part."""
+        """Give the frames that are due, as the queue does; what comes on now is seen in the last of them."""
+        late = []
+        while self._last_ns + FRAME_NS < self.time_ns:
+            self._last_ns += FRAME_NS
+            late.append((self._row(*self._place, self._last_ns), self._last_ns))
+        self._last_ns = self.time_ns
         procedure = self.page.procedure
         target = procedure.current_target
         if target != self._target:
@@ -36,13 +44,13 @@ class Eyes:
         if target is not None and self.time_ns - self._since > 200_000_000:
             at = procedure.target_at(self.time_ns - 80_000_000)
             self._place = tuple(float(v) for v in procedure.screen.to_deg(*at))
-        row = self._row(*self._place)
+        row = self._row(*self._place, self.time_ns)
         row["valid"] = target is None or target.kind != "calibration" or target.index not in self.blind
-        return [(row, self.time_ns)]
+        return [*late, (row, self.time_ns)]
 
-    def _row(self, x_deg: float, y_deg: float) -> np.void:
+    def _row(self, x_deg: float, y_deg: float, time_ns: int) -> np.void:
         row, noise = empty_features(1)[0], self._rng.normal(0, 1, 8)
-        row["time_ns"], row["n_faces"] = self.time_ns, 1
+        row["time_ns"], row["n_faces"], row["valid"] = time_ns, 1, True
         row["iris"] = (0.0075 * x_deg + 0.001 * noise[0], -0.0025 * y_deg + 0.001 * noise[1])
         row["openness"], row["blink_score"] = 0.3 + 0.004 * y_deg + 0.002 * noise[2], 0.05
         across, down = _COLS - (9.5 + 0.125 * x_deg), _ROWS - (4.5 - 0.125 * y_deg)
@@ -187,3 +195,22 @@ def test_a_child_follows_a_star_that_moves_and_then_moves_the_head(qtbot, page, 
     page.card._head.setFocus()
     press(qtbot, page.card._head, Qt.Key.Key_Space)
     assert [t.kind for t in eyes.look_until_done()] == ["head"] * 4
+
+
+def test_what_was_seen_while_a_fit_held_the_screen_up_is_no_look_at_the_next_target(
+    qtbot, page, eyes, workspace, monkeypatch
+):
+    """Four seconds pass in the fit; the eyes are on the last target until the next is really drawn."""
+
+    def slow_fit(*given):
+        made = fit(*given)
+        eyes.time_ns += 4_000_000_000
+        return made
+
+    screen = workspace.screen
+    monkeypatch.setattr(page.form, "procedure", lambda _s: CalibrationProcedure(screen, fit_mapping=slow_fit))
+    page.start()
+    eyes.look_until_done()
+    accuracy = [t.accuracy_deg for t in page.procedure.result().validation.targets]
+    assert len(accuracy) == 5
+    assert max(accuracy) < 1.0

@@ -225,7 +225,7 @@ def test_what_is_asked_is_in_the_participants_language(qapp):
 
 def test_each_movement_of_the_head_has_its_picture():
     """In the order in which the procedure asks for them."""
-    words = {Move.CIRCLE: "circle", Move.BACK: "other way round", Move.LEAN: "Lean"}
+    words = {Move.CIRCLE: "circle", Move.CIRCLE_BACK: "other way round", Move.LEAN: "Lean"}
     targets = head_targets(Screen("s", 800, 600))
     assert [words[move_of(t)] in step.instruction for t, step in zip(targets, STEPS, strict=True)] == [
         True
