@@ -165,10 +165,10 @@ class Acquisition:
         samples = np.array([r.sample for r in readings], GAZE_DTYPE)
         rows = [r.features for r in readings if r.features is not None]
         with self._lock:
-            index = (self._count + np.arange(len(samples))) % len(self._ring)
-            self._ring[index] = samples
-            self._count += len(samples)
-            self.n_valid += int(samples["valid"].sum())
+            for sample in samples:  # one, or a device's few
+                self._ring[self._count % len(self._ring)] = sample
+                self._count += 1
+            self.n_valid += int(np.count_nonzero(samples["valid"]))
             self.newest_ns = int(samples["time_ns"][-1])
             self._latest = readings[-1]
             if self._trial is not None:
