@@ -65,6 +65,7 @@ class Acquisition:
         self.error: GazelabError | None = None
         self._ring = np.zeros(ring_size, GAZE_DTYPE)
         self._count = 0
+        self._sunk_from = 0  # what came before the newest sink is in no recording, so no trial may see it
         self.n_valid = 0
         self.newest_ns = 0
         self._lock = threading.Lock()
@@ -95,6 +96,7 @@ class Acquisition:
         """Hand all samples from now on to `sink` too."""
         with self._lock:
             self._sinks = (*self._sinks, sink)
+            self._sunk_from = self._count
 
     def remove_sink(self, sink: Sink) -> None:
         """Hand no more samples to `sink`."""
@@ -106,7 +108,9 @@ class Acquisition:
         with self._lock:
             self._trial = TrialFixations(self.screen, onset_ns)
             self._placement = placement
-            self._trial.push(shifted(self._recent(), self._shifts))
+            recent = self._recent()
+            n_before = len(recent) - min(len(recent), self._count - self._sunk_from)
+            self._trial.push(shifted(recent[n_before:], self._shifts))
 
     def move_stimulus(self, placement: Placement) -> None:
         """Tell where the stimulus lies from now on."""

@@ -198,7 +198,7 @@ class Replay:
         return self._rows[key]
 
     def _through(self, trial: Trial) -> GazeArray:
-        """Cut the samples, in the order of recording, from just before the trial to the first beyond its end."""
+        """Cut the samples, as recorded, from just before the trial to the first beyond its end."""
         gaze = self.gaze()
         times = gaze["time_ns"]
         begun = np.flatnonzero(times >= trial.onset_ns - PAD_NS)  # a blink there reaches into the trial

@@ -6,7 +6,10 @@ import numpy as np
 
 from gazelab.core.gaze import EventArray, GazeArray, empty_events
 from gazelab.core.geometry import Screen
+from gazelab.processing.blinks import PAD_S
 from gazelab.processing.events import OnlineFixations
+
+PAD_NS = round(PAD_S * 1e9)
 
 
 class TrialFixations:
@@ -16,7 +19,7 @@ class TrialFixations:
     ----------
     screen : Screen
     onset_ns : int
-        The trial's start; samples seen before it do not count.
+        The trial's start; samples seen before it do not count, but for a blink that reaches into the trial.
     offset_ns : int, optional
         The trial's end, if it is known already; samples from it on do not count.
     """
@@ -26,6 +29,7 @@ class TrialFixations:
         self._onset_ns = onset_ns
         self._offset_ns = offset_ns
         self._last_ns = onset_ns
+        self._begun = False
         self._closed = False
         self._events: EventArray = empty_events()
         self.emitted_ns: list[int] = []
@@ -39,14 +43,17 @@ class TrialFixations:
         """Take samples in the order of their arrival, shape (n,), GAZE_DTYPE."""
         for sample in samples:
             time_ns = int(sample["time_ns"])
+            blink = bool(sample["blink"])
             if self._closed or time_ns < self._onset_ns:
+                if blink and not self._begun and time_ns >= self._onset_ns - PAD_NS:
+                    self._detector.push(time_ns, np.nan, np.nan, blink)
                 continue
             if self._offset_ns is not None and time_ns >= self._offset_ns:
                 self.close()
                 continue
-            self._last_ns = time_ns
+            self._begun, self._last_ns = True, time_ns
             x, y = (float(sample["x_px"]), float(sample["y_px"])) if sample["valid"] else (np.nan, np.nan)
-            self._detector.push(time_ns, x, y)
+            self._detector.push(time_ns, x, y, blink)
             self._keep(time_ns)
 
     def close(self) -> None:

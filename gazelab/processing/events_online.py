@@ -25,7 +25,7 @@ from gazelab.processing.events_segmentation import BIN_S, MIN_FIXATION_S, Segmen
 
 LAG_S = 0.067
 """An end that the best cut has held for this long is given out: two samples at 30 Hz."""
-WINDOW_S = 0.110
+WINDOW_S = 0.095
 """A sample older than this is decided; at 30 Hz a fixation is out within 150 ms of its end."""
 FAST_INTERVAL_S = 0.020
 FAST_WINDOW_NS = 80_000_000

@@ -20,6 +20,8 @@ from gazelab.processing.events_segmentation import BIN_S, NO_SUMS, Begun, Spot, 
 
 MEMORY = 64
 INSIDE_MEMORY = 160
+OVERALL_SHARE = 0.3
+"""Of all steps' noise in the measure; by those inside fixations alone, too many cuts would bring on more."""
 WARM_UP = 8
 REFRESH = 4
 
@@ -146,9 +148,11 @@ class RunningMeasures:
     usual_s: float = math.nan
     noise: Noise = field(default_factory=lambda: Noise(NOISE_FLOOR_DEG))
     _steps_s: deque[float] = field(default_factory=lambda: deque(maxlen=MEMORY))
-    _steps_deg: deque[tuple[float, float]] = field(default_factory=lambda: deque(maxlen=MEMORY))
+    _steps_deg: deque[tuple[float, float]] = field(default_factory=lambda: deque(maxlen=INSIDE_MEMORY))
+    _pairs_deg: deque[tuple[float, ...]] = field(default_factory=lambda: deque(maxlen=INSIDE_MEMORY))
     _inside_deg: deque[tuple[float, ...]] = field(default_factory=lambda: deque(maxlen=INSIDE_MEMORY))
     _n_steps: int = 0
+    _last: tuple[Place, float, float] | None = None
 
     @property
     def ready(self) -> bool:
@@ -173,7 +177,11 @@ class RunningMeasures:
 
     def add_step(self, a: Place, b: Place) -> None:
         """Count the way between two places."""
-        self._steps_deg.append((b.x_deg - a.x_deg, b.y_deg - a.y_deg))
+        step = b.x_deg - a.x_deg, b.y_deg - a.y_deg
+        self._steps_deg.append(step)
+        if self._last is not None and self._last[0] is a:
+            self._pairs_deg.append((*self._last[1:], *step))
+        self._last = b, *step
         self._n_steps += 1
         if self._n_steps >= WARM_UP and self._n_steps % REFRESH == 0:
             self._renew()
@@ -185,10 +193,15 @@ class RunningMeasures:
     def _renew(self) -> None:
         self.interval_s = float(np.median(self._steps_s))
         self.usual_s = float(np.quantile(self._steps_s, 0.9))
-        inside = np.array(self._inside_deg).reshape(-1, 2, 2)
-        # Without a carry at first: with so few steps there is no telling it from saccades.
-        at_first = noise_at_first(np.array(self._steps_deg), np.zeros((0, 2, 2)))
-        self.noise = noise_inside(inside) or at_first
+        inside, pairs = (np.array(d).reshape(-1, 2, 2) for d in (self._inside_deg, self._pairs_deg))
+        overall, within = noise_at_first(np.array(self._steps_deg), pairs), noise_inside(inside)
+        self.noise = overall if within is None else blend(overall, within)
+
+
+def blend(overall: Noise, within: Noise) -> Noise:
+    """Weigh the noise of all steps, too large by saccades, with that inside fixations, too small by cuts."""
+    sd = overall.sd_deg**OVERALL_SHARE * within.sd_deg ** (1 - OVERALL_SHARE)
+    return Noise(sd, OVERALL_SHARE * overall.carry + (1 - OVERALL_SHARE) * within.carry)
 
 
 def is_spike(before: Place, middle: Place, after: Place, measures: RunningMeasures) -> bool:

@@ -40,7 +40,7 @@ def impossible_mask(
 ) -> Bools:
     """Flag the samples that an eye could not have reached since the last one before that is not flagged.
 
-    Nothing is left out by this: it is for reports. A step counts only if it also exceeds six SDs of noise.
+    Nothing is left out by this: it is for reports. Six SDs of the noise are taken off each step.
 
     Parameters
     ----------
@@ -61,17 +61,17 @@ def impossible_mask(
     in_order, clock = stamp_order(t)
     seen = np.flatnonzero(in_order & ~lost_samples(x, y, x_deg, y_deg))
     place = np.stack([x_deg[seen], y_deg[seen]], axis=-1)
-    least_deg = SPIKE_SIGMAS * sample_noise_deg(*place.T) if len(seen) > 1 else 0.0
+    noise_deg = SPIKE_SIGMAS * sample_noise_deg(*place.T) if len(seen) > 1 else 0.0
 
     def too_fast(a: int, b: int) -> bool:
         way = float(np.hypot(*(place[b] - place[a])))
         span_s = (t[seen[b]] - t[seen[a]]) / 1e9
-        return bool(clock[seen[a]] == clock[seen[b]] and way > max(least_deg, MAX_SPEED_DEG_S * span_s))
+        return bool(clock[seen[a]] == clock[seen[b]] and way > noise_deg + MAX_SPEED_DEG_S * span_s)
 
     flagged = np.zeros(len(t), bool)
     steps_s = np.diff(t[seen]) / 1e9
     way = np.hypot(*np.diff(place, axis=0).T)
-    for i in np.flatnonzero(way > np.maximum(least_deg, MAX_SPEED_DEG_S * steps_s)).tolist():
+    for i in np.flatnonzero(way > noise_deg + MAX_SPEED_DEG_S * steps_s).tolist():
         k = i + 1
         while not flagged[seen[i]] and k < len(seen) and too_fast(i, k):
             flagged[seen[k]] = True

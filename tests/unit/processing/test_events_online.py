@@ -169,3 +169,39 @@ def test_E5_events_are_sorted_apart_and_long_enough_on_any_path(rows):
         assert offset - onset >= 60_000_000
     for (_, offset), (onset, _) in itertools.pairwise(found):
         assert onset > offset
+
+
+@pytest.mark.parametrize(("rate", "most_ms"), [(30, 150), (60, 100), (120, 100), (500, 100), (1000, 100)])
+@pytest.mark.parametrize("noise_deg", [0.05, 0.5])
+def test_every_fixation_is_out_in_time_at_every_rate(scanpath, rate, most_ms, noise_deg):
+    delays = []
+    for seed in range(4):
+        delays += run(scanpath(rate, noise_px=noise_deg * SCREEN.px_per_deg(), seed=seed).columns)[2]
+    assert len(delays) >= 20
+    assert max(delays) <= most_ms * 1_000_000 + 1  # stamps are rounded
+
+
+def test_E6_a_blink_blanks_what_is_not_given_out_and_what_follows(scanpath):
+    path = scanpath(60, noise_px=1.0)
+    shut = (path.time_ns >= 1.2e9) & (path.time_ns < 1.3e9)
+    edge = (path.time_ns >= 1.1e9) & (path.time_ns < 1.4e9)
+    y = np.where(edge, path.y_px + 80, path.y_px)  # the lid drags the gaze down
+    detector = OnlineFixations(SCREEN)
+    found = []
+    for now, x_now, y_now, blink in zip(path.time_ns.tolist(), path.x_px, y, shut.tolist(), strict=True):
+        found += detector.push(now, float(x_now), float(y_now), blink)
+        assert all(abs(e["y_px"] - 320) < 3 for e in detector.last_events if 0.9e9 < e["onset_ns"] < 1.5e9)
+    found += detector.close()
+    assert len(found) == 7
+    first_shut, last_shut = path.time_ns[shut][[0, -1]]
+    for onset, offset in found:
+        assert offset < first_shut - 100_000_000 or onset > last_shut + 100_000_000
+
+
+def test_E6_a_fixation_as_short_as_the_padding_is_taken_back_whole():
+    detector = OnlineFixations(SCREEN)
+    x = [400.0] * 20 + [1200.0] * 3
+    got = [event for k, now in enumerate(x) for event in detector.push(k * 33_333_333, now, 500.0)]
+    got += detector.push(23 * 33_333_333, np.nan, np.nan, blink=True)
+    assert len(got) == 1
+    assert detector.close() == []
