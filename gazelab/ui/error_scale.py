@@ -40,8 +40,8 @@ def draw_scale(painter: QPainter, box: QRectF, screen: Screen, words: QColor) ->
         painter.drawText(part, Qt.AlignmentFlag.AlignCenter, name)
     signs = tr(
         "ResultPicture",
-        "V1 →  validation target and estimate    ○  calibration target; dashed, and numbers in brackets:"
-        " error when left out, which tends to be larger    ✕  to be redone",
+        "V1 →  validation target and estimate    ○  calibration target    dashed, ( )  its error when left"
+        " out, often larger    ✕  to be redone",
     )
     painter.setPen(words)
     flags = Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop | Qt.TextFlag.TextWordWrap

@@ -98,27 +98,29 @@ def ready(said: list[Hint]) -> bool:
 
 
 class SteadyHints:
-    """Keeps hints from flickering: another set of sentences is shown once it has held for a while.
+    """Keeps hints from flickering: what they say changes once it has held for a while, numbers now and then.
 
     Parameters
     ----------
     hold_ns : int
-        How long.
+        How long another set of roles must hold, and how often numbers change.
     """
 
     def __init__(self, hold_ns: int = HOLD_NS) -> None:
         self._hold_ns = hold_ns
         self._shown: list[Hint] = []
-        self._next_roles: tuple[tuple[About, str], ...] = ()
+        self._shown_ns = 0
+        self._roles: tuple[tuple[About, str], ...] = ()
         self._since_ns = 0
 
     def take(self, said: list[Hint], time_ns: int) -> list[Hint]:
         """Give what to show at a moment."""
         roles = tuple((h.about, h.role) for h in said)
-        if roles != self._next_roles:
-            self._next_roles, self._since_ns = roles, time_ns
-        if not self._shown or time_ns - self._since_ns >= self._hold_ns:
-            self._shown = said
+        if roles != self._roles:
+            self._roles, self._since_ns = roles, time_ns
+        due = time_ns - max(self._since_ns, self._shown_ns) >= self._hold_ns
+        if not self._shown or due:
+            self._shown, self._shown_ns = said, time_ns
         return self._shown
 
 

@@ -5,7 +5,8 @@ import re
 from dataclasses import asdict, replace
 
 import pytest
-from PyQt6.QtCore import Qt
+from PyQt6.QtCore import QEvent, Qt
+from PyQt6.QtGui import QKeyEvent
 from PyQt6.QtWidgets import QApplication, QWidget
 
 from gazelab.calibration.findings import Code, Finding
@@ -254,7 +255,7 @@ def test_choices_that_cannot_be_are_left_out_one_by_one(workspace):
     assert load_choices(workspace.root, told) == replace(told, target="child")
 
 
-def test_a_camera_begins_with_a_position_check_and_a_redo_does_not(qtbot, workspace, still_camera):
+def test_G7_a_camera_begins_with_a_position_check_and_a_redo_does_not(qtbot, workspace, still_camera):
     workspace.set_participant("P01")
     workspace.open_source(still_camera, pytest.fail)
     qtbot.waitUntil(lambda: workspace.acquisition is not None)
@@ -265,7 +266,11 @@ def test_a_camera_begins_with_a_position_check_and_a_redo_does_not(qtbot, worksp
     assert check.isVisible()
     check.refresh()
     assert "✓ Face found" in check.board.texts
+    repeat = QKeyEvent(QEvent.Type.KeyPress, Qt.Key.Key_Space, Qt.KeyboardModifier.NoModifier, " ", True)
+    QApplication.sendEvent(page.window_, repeat)
+    assert check.isVisible(), "a key that is held down since before does not begin"
     assert page.procedure.state is CalibrationState.NONE
+    qtbot.keyRelease(page.window_, Qt.Key.Key_Space)
     qtbot.keyClick(page.window_, Qt.Key.Key_Space)
     assert not check.isVisible()
     assert page.procedure.state is CalibrationState.COLLECTING

@@ -90,8 +90,10 @@ def test_hints_do_not_flicker():
     assert steady.take(dark, 700) == dark
 
 
-def test_numbers_go_on_while_the_hints_hold():
+def test_numbers_change_now_and_then_while_the_hints_hold():
     steady = SteadyHints(hold_ns=400)
-    near, far = Hint("61 cm", "good", About.DISTANCE), Hint("62 cm", "good", About.DISTANCE)
-    steady.take([near], 0)
-    assert steady.take([far], 500) == [far]
+    shown = []
+    for time_ns in range(0, 1000, 100):
+        hint = Hint(f"{time_ns}", "good", About.DISTANCE)
+        shown.append(steady.take([hint], time_ns)[0].text)
+    assert shown == ["0"] * 4 + ["400"] * 4 + ["800"] * 2
