@@ -90,7 +90,7 @@ def eye_features(
     row["frame_index"], row["time_ns"], row["n_faces"] = frame_index, time_ns, n_faces
     if landmarks_px is None or landmarks_px.shape[0] != N_LANDMARKS or not np.isfinite(landmarks_px).all():
         return row
-    eyes = [_Eye.of(landmarks_px[numbers].tolist()) for numbers in _NUMBERS]
+    eyes = [_Eye.of(points) for points in landmarks_px[_NUMBERS].tolist()]
     if not _usable(eyes, rgb.shape[1], rgb.shape[0]):
         return row
     for k, eye in enumerate(eyes):
@@ -220,10 +220,12 @@ class _Eye:
         return max(math.dist(a, c), math.dist(b, d))
 
 
-_NUMBERS = [
-    [*corners, centre, *rim, *(number for pair in lids for number in pair)]
-    for corners, centre, rim, lids in zip(EYE_CORNERS, IRIS_CENTRE, IRIS_RIM, LID_PAIRS, strict=True)
-]
+_NUMBERS = np.array(
+    [
+        [*corners, centre, *rim, *(number for pair in lids for number in pair)]
+        for corners, centre, rim, lids in zip(EYE_CORNERS, IRIS_CENTRE, IRIS_RIM, LID_PAIRS, strict=True)
+    ]
+)
 """Of each eye: two corners, iris centre, four points of its rim, lid points in pairs."""
 
 _LOST = empty_features(1)

@@ -32,7 +32,7 @@ RIGID_POINTS = {
 width between the temples). Bridge of the nose, temples and ear fronts, measured on the packaged portrait and
 made symmetric; another person's shape gives a constant offset of some degrees, no more."""
 
-_NUMBERS = list(RIGID_POINTS)
+_NUMBERS = np.array(list(RIGID_POINTS))
 _SHAPE = np.array(list(RIGID_POINTS.values()))
 _SHAPE = _SHAPE - _SHAPE.mean(0)
 _UPWARD = np.array([[1.0], [-1.0], [-1.0]])
@@ -52,7 +52,7 @@ def head_turn(landmarks_px: NDArray[np.floating]) -> tuple[float, float, float]:
         + to the subject's left, + up, + clockwise as the camera sees it; as seen from the camera, so a head
         that moves aside without turning appears to turn a little.
     """
-    seen = landmarks_px[_NUMBERS].astype(np.float64)
+    seen = landmarks_px.take(_NUMBERS, axis=0).astype(np.float64)
     # The shape's own mean is zero, so that of the points seen needs no taking off.
     u, _, vt = np.linalg.svd(seen.T @ _SHAPE * _UPWARD)
     rotation = u @ vt
