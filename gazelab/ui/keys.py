@@ -59,6 +59,7 @@ def key_table() -> Table:
                 ("Home, End", tr("Keys", "Start or end of the trial")),
                 ("Page Up, Page Down", tr("Keys", "Previous or next trial")),
                 ("Ctrl+Left, Ctrl+Right", tr("Keys", "Previous or next token")),
+                ("Up, Down, Enter", tr("Keys", "In Quality: another trial's reasons; show that trial")),
             ],
         ),
         (
