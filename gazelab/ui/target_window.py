@@ -33,6 +33,9 @@ Readings = Sequence[tuple[np.void | None, int]]
 TICK_MS = 16
 DONE_NS = 250_000_000
 """A target's sign that it is done fades before the eyes have left for the next."""
+LEAST_LOOK_NS = 500_000_000
+"""After a target is drawn: eyes leave the old one after some 200 ms and have settled by then. The procedure's
+own time to settle is longer, and counts from the reading that ended the target before."""
 CLEAR_DEG = 2.4
 """Kept free of words round the target."""
 _INK = QColor(24, 28, 34)
@@ -151,7 +154,7 @@ class TargetWindow(QWidget):
             if target is not None:
                 self.target_shown.emit(target, now)
             # A fit may have held the screen up: what was seen meanwhile is no look at what comes on only now.
-            self._settled_ns = now + self._procedure.timing.settle_ns
+            self._settled_ns = now + LEAST_LOOK_NS
         self._target, self._place = target, self._procedure.target_at(now)
 
     def keyPressEvent(self, a0: QKeyEvent | None) -> None:
