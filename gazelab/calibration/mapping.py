@@ -1,21 +1,25 @@
 """From eye features to screen px.
 
 The mapping is linear in standardised eye patches (each of zero mean and unit variance), the irises' place in
-their eyes, the lids' opening, MediaPipe's look scores and the head's turn, fitted by a robust ridge whose
-penalty is chosen by leaving targets out. Patches carry the height of gaze that the iris alone can't (the lids
-hide two thirds of its vertical motion); the ridge on aligned eye patches goes back to the appearance-based
-line of Lu et al. 2014 (10.1109/TPAMI.2014.2313123).
+their eyes and the head's turn, fitted by a robust ridge whose penalty is chosen by leaving targets out.
+Patches carry the height of gaze that the iris alone can't (the lids hide two thirds of its vertical motion);
+the ridge on aligned eye patches goes back to the appearance-based line of Lu et al. 2014
+(10.1109/TPAMI.2014.2313123). Two things make it hold on few targets and a live head: weights pay for reading
+a misplaced box (`gazelab.calibration.eyes`), and beyond the calibration's turns geometry takes over from what
+was learnt (`gazelab.calibration.head_terms`).
 
-Every feature is divided by a *fixed* scale, the size of change that looking across a screen makes, and not by
-its own spread in this calibration: a head that kept still has a spread near nothing, and dividing by that
-makes the head's terms explode as soon as it moves. This way they stay small until calibrating with a moving
-head teaches them.
+Features have *fixed* scales, the size of change that looking across a screen makes, and are not divided by
+their own spread in this calibration: a head that kept still has a spread near nothing, and dividing by that
+makes the head's terms explode as soon as it moves.
+
+Three ridges are fitted: on both eyes together, on the left, on the right. Where both eyes can be read, gaze
+is half the first and a quarter each of the others. One eye alone is brought to what both would have said, by
+a plane fitted to left-out targets, so that gaze doesn't jump when an eye is lost.
 
 Gaze is fitted in px, not in degrees: a screen whose size isn't known then goes the same way as any other, and
 over the ±20 degrees of a laptop's screen the tangent departs from a line by less than the webcam's own error.
 
-Predictions are never clamped to the screen. How far a sample lies from those of the calibration is told by
-its confidence.
+Predictions are never clamped to the screen. How far off a sample may be is told by its confidence.
 """
 
 from __future__ import annotations
@@ -26,33 +30,33 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gazelab.calibration.ridge import Ridge, fit_robust
+from gazelab.calibration.confidence import MAX_KEPT, ErrorModel, Familiarity, familiarity, fit_error_model
+from gazelab.calibration.eyes import usable_eyes
+from gazelab.calibration.head_terms import HeadTerms
+from gazelab.calibration.mapping_arrays import read_arrays, write_arrays
+from gazelab.calibration.parts import (
+    PARTS,
+    SIDES,
+    Eyes,
+    Plane,
+    apart,
+    both_eyes,
+    combined,
+    fit_part,
+    fit_plane,
+    part_columns,
+)
+from gazelab.calibration.ridge import Ridge, RidgeFit
 from gazelab.core.errors import CalibrationError
-from gazelab.core.gaze import N_LOOK, PATCH_COLS, PATCH_ROWS
 from gazelab.core.geometry import Screen
-from gazelab.processing.features import eyes_closed
 
 Floats = NDArray[np.float64]
-
-MAPPING_VERSION = 1
-
-N_PATCH = PATCH_ROWS * PATCH_COLS
-IRIS_SCALE = 0.05
-"""Eye widths: the motion of the iris over 7 degrees or so."""
-OPENNESS_SCALE = 0.1
-LOOK_SCALE = 0.3
-HEAD_SCALE_DEG = 4.0
-
-MIN_CONTRAST = 2.0
-"""Grey levels of standard deviation; a flatter patch shows no eye."""
 
 MAX_SAMPLES = 400
 """A fit uses at most this many samples, evenly from all targets: its cost and the profile's size are
 bounded."""
 
 MIN_TARGETS = 4
-
-PARTS = ("both", "left", "right")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,8 +70,9 @@ class Prediction:
     left_x_px, left_y_px, right_x_px, right_y_px : numpy.ndarray, shape (n,)
         From one eye alone.
     confidence : numpy.ndarray, shape (n,)
-        1: as like the calibration's samples as a left-out target; toward 0: unlike them (another head pose,
-        light or person), so that the position is an extrapolation. 0 where lost.
+        Chance that the error is at most twice the calibration's median error on left-out targets, as far as
+        the agreement of the eyes, the likeness to the calibration's samples and the head's turn tell: .94 for
+        a sample like those of the calibration, toward 0 the less it can be trusted. 0 where lost.
     valid : numpy.ndarray, shape (n,), bool
     """
 
@@ -89,6 +94,13 @@ class GazeMapping:
     ----------
     parts : dict of str to Ridge
         By "both", "left", "right"; a part is absent where its eyes gave too few samples.
+    errors : dict of str to ErrorModel
+        Of the same names: how far off a sample may be.
+    planes : dict of str to Plane
+        By "left" and "right": what the eye alone lacks to both.
+    familiar : dict of str to Familiarity
+        By "left" and "right": what the calibration has seen of the eye.
+    head : HeadTerms
     left_out_px : dict of int to float
         By target: offset of the median gaze when the target is left out of the fit.
     n_samples, n_dropped : int
@@ -96,6 +108,10 @@ class GazeMapping:
     """
 
     parts: dict[str, Ridge]
+    errors: dict[str, ErrorModel]
+    planes: dict[str, Plane]
+    familiar: dict[str, Familiarity]
+    head: HeadTerms
     left_out_px: dict[int, float]
     n_samples: int
     n_dropped: int
@@ -113,39 +129,38 @@ class GazeMapping:
             Arrays of shape (n,), of (1,) for one record.
         """
         rows = np.atleast_1d(np.asarray(features))
+        eyes, (head, beyond_px) = both_eyes(rows), self.head.split(rows)
         good = usable_eyes(rows)
-        left_px, left_trust = self._part("left", rows, good[:, 0])
-        right_px, right_trust = self._part("right", rows, good[:, 1])
-        gaze_px, trust = self._part("both", rows, good[:, 0] & good[:, 1])
-        for px, other in ((left_px, left_trust), (right_px, right_trust)):
-            lost = ~np.isfinite(gaze_px).all(1) & np.isfinite(px).all(1)
-            gaze_px[lost], trust[lost] = px[lost], other[lost]
-        valid: NDArray[np.bool_] = np.isfinite(gaze_px[:, 0])
+        px = {name: self._part(name, eyes, head, good) + beyond_px for name in PARTS}
+        px["both"] = combined(px)
+        for name in SIDES:
+            px[name] = self.planes[name].apply(px[name]) if name in self.planes else px[name]
+        gaze, confidence = np.full((len(rows), 2), np.nan), np.zeros(len(rows))
+        for name in ("right", "left", "both"):  # the better ones last, over the others
+            use = np.isfinite(px[name]).all(1)
+            if use.any():
+                gaze[use] = px[name][use]
+                confidence[use] = self._confidence(name, eyes, px, beyond_px)[use]
+        valid: NDArray[np.bool_] = np.isfinite(gaze).all(1)
         return Prediction(
-            x_px=gaze_px[:, 0],
-            y_px=gaze_px[:, 1],
-            left_x_px=left_px[:, 0],
-            left_y_px=left_px[:, 1],
-            right_x_px=right_px[:, 0],
-            right_y_px=right_px[:, 1],
-            confidence=np.where(valid, trust, 0.0),
+            x_px=gaze[:, 0],
+            y_px=gaze[:, 1],
+            left_x_px=px["left"][:, 0],
+            left_y_px=px["left"][:, 1],
+            right_x_px=px["right"][:, 0],
+            right_y_px=px["right"][:, 1],
+            confidence=confidence,
             valid=valid,
         )
 
     def to_arrays(self) -> dict[str, NDArray[np.generic]]:
         """Give everything as plain arrays, for an NPZ file without pickle."""
-        out: dict[str, NDArray[np.generic]] = {
-            "mapping_version": np.array(MAPPING_VERSION),
-            "left_out_target": np.array(list(self.left_out_px), np.int64),
-            "left_out_px": np.array(list(self.left_out_px.values()), np.float64),
-            "n_samples": np.array(self.n_samples),
-            "n_dropped": np.array(self.n_dropped),
-        }
-        for name, part in self.parts.items():
-            for field in Ridge.__slots__:
-                kind = np.float32 if field == "basis" else np.float64
-                out[f"{name}_{field}"] = np.asarray(getattr(part, field), kind)
-        return out
+        return write_arrays(
+            {"ridge": self.parts, "error": self.errors, "plane": self.planes, "familiar": self.familiar},
+            self.head,
+            self.left_out_px,
+            (self.n_samples, self.n_dropped),
+        )
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[np.generic]]) -> GazeMapping:
@@ -156,28 +171,20 @@ class GazeMapping:
         CalibrationError
             Another version, or arrays that are missing, of a wrong shape or not finite.
         """
-        try:
-            version = int(np.asarray(arrays["mapping_version"]).item())
-            if version != MAPPING_VERSION:
-                raise CalibrationError(
-                    f"the mapping is of version {version}, this gazelab reads {MAPPING_VERSION}.",
-                    todo="Calibrate again.",
-                )
-            parts = {name: _read_part(arrays, name) for name in PARTS if f"{name}_weights" in arrays}
-            targets = np.asarray(arrays["left_out_target"]).astype(np.int64).tolist()
-            errors = np.asarray(arrays["left_out_px"]).astype(np.float64).tolist()
-            counts = [int(np.asarray(arrays[k]).item()) for k in ("n_samples", "n_dropped")]
-        except (KeyError, TypeError, ValueError) as fault:
-            raise CalibrationError(f"the mapping is broken ({fault}).", todo="Calibrate again.") from fault
-        if not parts:
-            raise CalibrationError("the mapping is empty.", todo="Calibrate again.")
-        return cls(parts, dict(zip(targets, errors, strict=True)), *counts)
+        return cls(*read_arrays(arrays))
 
-    def _part(self, name: str, rows: NDArray[np.void], use: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-        px, trust = np.full((len(rows), 2), np.nan), np.zeros(len(rows))
+    def _part(self, name: str, eyes: Eyes, head: Floats, good: NDArray[np.bool_]) -> Floats:
+        px = np.full((len(head), 2), np.nan)
+        use = good[:, list(PARTS[name])].all(1)
         if name in self.parts and use.any():
-            px[use], trust[use] = self.parts[name].predict(design(rows[use], name))
-        return px, trust
+            seen = eyes if use.all() else (eyes[0][use], eyes[1][use])
+            px[use] = self.parts[name].predict(part_columns(name, seen, head[use]))
+        return px
+
+    def _confidence(self, name: str, eyes: Eyes, px: dict[str, Floats], beyond_px: Floats) -> Floats:
+        unfamiliar = sum((self.familiar[SIDES[e]].unfamiliar(eyes[e]) for e in PARTS[name]), np.zeros(1))
+        model = self.errors[name]
+        return model.confidence(model.expected_px(apart(name, px), unfamiliar, np.hypot(*beyond_px.T)))
 
 
 def fit(
@@ -203,103 +210,91 @@ def fit(
     CalibrationError
         Fewer than four targets have usable eyes.
     """
-    places, names = np.asarray(targets_px, np.float64), np.asarray(target_id, np.int64)
+    names = np.asarray(target_id, np.int64)
     good = usable_eyes(features)
-    uses = {"both": good[:, 0] & good[:, 1], "left": good[:, 0], "right": good[:, 1]}
-    parts: dict[str, Ridge] = {}
-    left_out: dict[int, float] = {}
-    n_samples = n_dropped = 0
-    for part, use in uses.items():
-        index = _thin(np.flatnonzero(use), names)
-        if len(np.unique(names[index])) < MIN_TARGETS:
+    pool = _thin(np.flatnonzero(good.any(1)), names, MAX_SAMPLES)
+    rows, names, good = features[pool], names[pool], good[pool]
+    places = np.asarray(targets_px, np.float64)[pool]
+    terms = HeadTerms.of(rows, places, good)
+    eyes, (head, beyond_px) = both_eyes(rows), terms.split(rows)
+    fits: dict[str, RidgeFit] = {}
+    left_out = {name: np.full((len(rows), 2), np.nan) for name in PARTS}
+    for name in PARTS:
+        use = np.flatnonzero(good[:, list(PARTS[name])].all(1))
+        if len(np.unique(names[use])) < MIN_TARGETS:
             continue
-        fitted = fit_robust(design(features[index], part), places[index], names[index])
-        if not parts:
-            n_samples, n_dropped = len(index), int((~fitted.kept).sum())
-        parts[part] = fitted.ridge
-        for target, error in _left_out_errors(fitted.left_out, places[index], names[index]).items():
-            left_out.setdefault(target, error)
-    if not parts:
+        columns = part_columns(name, (eyes[0][use], eyes[1][use]), head[use])
+        fits[name] = fit_part(name, rows[use], columns, (places - beyond_px)[use], names[use])
+        left_out[name][use] = fits[name].left_out + beyond_px[use]
+    if not fits:
         raise CalibrationError(
             f"fewer than {MIN_TARGETS} targets show an open eye.",
             where=screen.name,
             todo="Calibrate again with both eyes in the camera's view.",
         )
-    return GazeMapping(parts, left_out, n_samples, n_dropped)
+    left_out["both"] = combined(left_out)
+    planes = {n: fit_plane(left_out[n], left_out["both"]) for n in SIDES if n in fits}
+    left_out |= {n: plane.apply(left_out[n]) for n, plane in planes.items()}
+    errors, familiar = _trust(fits, left_out, eyes, places, names)
+    first = next(iter(fits.values()))
+    return GazeMapping(
+        {name: fitted.ridge for name, fitted in fits.items()},
+        errors,
+        planes,
+        familiar,
+        terms,
+        _left_out_errors(left_out, places, names),
+        len(first.kept),
+        int((~first.kept).sum()),
+    )
 
 
-def usable_eyes(rows: NDArray[np.void]) -> NDArray[np.bool_]:
-    """Tell which eyes can be read: lids open, iris known, patch not flat.
-
-    Returns
-    -------
-    numpy.ndarray, shape (n, 2), bool
-    """
-    seen = rows["valid"][:, None] & np.isfinite(rows["iris"]).all(-1) & np.isfinite(rows["openness"])
-    contrast = rows["patches"].reshape(len(rows), 2, N_PATCH).std(-1)
-    out: NDArray[np.bool_] = seen & ~eyes_closed(rows) & (contrast >= MIN_CONTRAST)
-    return out
-
-
-def design(rows: NDArray[np.void], part: str) -> Floats:
-    """Lay the features of one part out as columns on their fixed scales.
-
-    Parameters
-    ----------
-    rows : numpy.ndarray, shape (n,), FEATURE_DTYPE
-    part : {"both", "left", "right"}
-
-    Returns
-    -------
-    numpy.ndarray, shape (n, p)
-        NaN where a look score or the head's pose is missing.
-    """
-    n = len(rows)
-    eyes = {"both": slice(0, 2), "left": slice(0, 1), "right": slice(1, 2)}[part]
-    patches = rows["patches"][:, eyes].reshape(n, -1, N_PATCH).astype(np.float64)
-    patches -= patches.mean(-1, keepdims=True)
-    patches /= np.maximum(patches.std(-1, keepdims=True), 1e-9)
-    columns = [
-        patches.reshape(n, -1),
-        rows["iris"][:, eyes].reshape(n, -1) / IRIS_SCALE,
-        rows["openness"][:, eyes].reshape(n, -1) / OPENNESS_SCALE,
-        rows["look"].reshape(n, N_LOOK) / LOOK_SCALE,
-        np.stack([rows[k] for k in ("yaw_deg", "pitch_deg", "roll_deg")], -1) / HEAD_SCALE_DEG,
-    ]
-    return np.concatenate(columns, axis=1, dtype=np.float64)
+def _trust(
+    fits: dict[str, RidgeFit],
+    left_out: dict[str, Floats],
+    eyes: Eyes,
+    places: Floats,
+    names: NDArray[np.int64],
+) -> tuple[dict[str, ErrorModel], dict[str, Familiarity]]:
+    """Learn what is familiar of each eye, and what that and the eyes' agreement tell of the error."""
+    errors: dict[str, ErrorModel] = {}
+    familiar: dict[str, Familiarity] = {}
+    unfamiliar: dict[str, Floats] = {}
+    kept: dict[str, NDArray[np.intp]] = {}
+    for name in (n for n in (*SIDES, "both") if n in fits):
+        known = left_out["both" if "both" in fits else name]
+        kept[name] = _thin(np.flatnonzero(np.isfinite(known).all(1)), names, MAX_KEPT)
+        if name == "both":
+            unlike = unfamiliar["left"] + unfamiliar["right"]
+        else:
+            familiar[name], unlike = familiarity(eyes[SIDES.index(name)][kept[name]], names[kept[name]])
+            unfamiliar[name] = unlike
+        offset = (left_out[name] - places)[kept[name]]
+        far = apart(name, left_out)[kept[name]]
+        errors[name] = fit_error_model(np.hypot(*offset.T), far, unlike)
+    return errors, familiar
 
 
-def _thin(index: NDArray[np.intp], names: NDArray[np.int64]) -> NDArray[np.intp]:
-    """Keep at most `MAX_SAMPLES`, evenly spread over each target's own samples."""
-    if len(index) <= MAX_SAMPLES:
+def _thin(index: NDArray[np.intp], names: NDArray[np.int64], at_most: int) -> NDArray[np.intp]:
+    """Keep at most so many, evenly spread over each target's own samples."""
+    if len(index) <= at_most:
         return index
     groups = [index[names[index] == name] for name in np.unique(names[index])]
-    each = max(1, MAX_SAMPLES // len(groups))
+    each = max(1, at_most // len(groups))
     picked = [g[np.linspace(0, len(g) - 1, min(each, len(g))).round().astype(int)] for g in groups]
-    return np.sort(np.concatenate(picked))
+    every = np.sort(np.concatenate(picked))
+    # With more targets than places, every so manieth target.
+    chosen: NDArray[np.intp] = every[np.linspace(0, len(every) - 1, min(at_most, len(every))).astype(int)]
+    return chosen
 
 
-def _left_out_errors(left_out: Floats, places: Floats, names: NDArray[np.int64]) -> dict[int, float]:
-    errors = {}
-    for name in np.unique(names).tolist():
-        offset = (left_out - places)[names == name]
-        errors[name] = float(np.hypot(*np.median(offset, axis=0)))
+def _left_out_errors(
+    left_out: dict[str, Floats], places: Floats, names: NDArray[np.int64]
+) -> dict[int, float]:
+    errors: dict[int, float] = {}
+    for part in PARTS:
+        for name in np.unique(names).tolist():
+            offset = (left_out[part] - places)[(names == name) & np.isfinite(left_out[part]).all(1)]
+            if len(offset):
+                errors.setdefault(name, float(np.hypot(*np.median(offset, axis=0))))
     return errors
-
-
-def _read_part(arrays: Mapping[str, NDArray[np.generic]], name: str) -> Ridge:
-    values = {f: np.asarray(arrays[f"{name}_{f}"]).astype(np.float64) for f in Ridge.__slots__}
-    p = len(values["centre"])
-    shapes_fit = values["weights"].shape == (p, 2) and values["offset"].shape == (2,)
-    if not shapes_fit or values["basis"].ndim != 2 or values["basis"].shape[0] != p:
-        raise ValueError(f"the arrays of {name!r} don't fit each other")
-    if not all(np.isfinite(v).all() for v in values.values()):
-        raise ValueError(f"the arrays of {name!r} aren't finite")
-    return Ridge(
-        values["centre"],
-        values["weights"],
-        values["offset"],
-        values["basis"],
-        float(values["novelty"].item()),
-        float(values["penalty"].item()),
-    )

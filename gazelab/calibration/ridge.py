@@ -38,11 +38,6 @@ class Ridge:
     weights : numpy.ndarray, shape (p, 2)
     offset : numpy.ndarray, shape (2,)
         The prediction at `centre`.
-    basis : numpy.ndarray, shape (p, r), of float32 values
-        Directions in which the samples vary, scaled so that |x|² - |x @ basis|² is the part of a feature
-        vector that the samples say nothing about (the posterior variance of the equivalent Gaussian process).
-    novelty : float
-        95th percentile of that part over the samples, each with its group left out.
     penalty : float
         Per sample, as chosen.
     """
@@ -50,12 +45,10 @@ class Ridge:
     centre: Floats
     weights: Floats
     offset: Floats
-    basis: Floats
-    novelty: float
     penalty: float
 
-    def predict(self, features: Floats) -> tuple[Floats, Floats]:
-        """Predict, and tell how far the features are from what was learnt.
+    def predict(self, features: Floats) -> Floats:
+        """Predict the targets.
 
         Parameters
         ----------
@@ -64,14 +57,10 @@ class Ridge:
 
         Returns
         -------
-        values : numpy.ndarray, shape (n, 2)
-        trust : numpy.ndarray, shape (n,)
-            1 as near to the samples as left-out samples are; 0.5 twice as far; toward 0 far from them.
+        numpy.ndarray, shape (n, 2)
         """
-        x = np.nan_to_num(features - self.centre, nan=0.0)
-        unknown = (x**2).sum(1) - ((x @ self.basis) ** 2).sum(1)
-        trust = np.minimum(1.0, np.sqrt(self.novelty / np.maximum(unknown, 1e-12)))
-        return x @ self.weights + self.offset, trust
+        out: Floats = np.nan_to_num(features - self.centre, nan=0.0) @ self.weights + self.offset
+        return out
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -121,7 +110,7 @@ def _fitted(dual: _Dual, features: Floats, kept: NDArray[np.bool_]) -> RidgeFit:
     ridge = dual.ridge()
     left_out = np.empty((len(kept), 2))
     left_out[kept] = dual.targets - dual.group_out(dual.penalty)
-    left_out[~kept] = ridge.predict(features[~kept])[0]
+    left_out[~kept] = ridge.predict(features[~kept])
     return RidgeFit(ridge, kept, left_out)
 
 
@@ -175,16 +164,4 @@ class _Dual:
     def ridge(self) -> Ridge:
         strength = self.values + self.penalty * self.n
         weights = self.x.T @ (self.vectors @ (self.rotated / strength[:, None]))
-        some = self.shrink(self.penalty) > 0.01
-        basis = self.x.T @ (self.vectors[:, some] / np.sqrt(strength[some]))
-        basis = basis.astype(np.float32).astype(np.float64)  # as it is kept on disk
-        return Ridge(self.centre, weights, self.mean, basis, self._novelty(strength), self.penalty)
-
-    def _novelty(self, strength: Floats) -> float:
-        """Posterior variance of each sample with its group left out: inv([C^-1]_gg) - penalty."""
-        unknown = np.empty(self.n)
-        for i in self.members:
-            u = self.vectors[i]
-            inverse = np.linalg.inv((u / strength) @ u.T)
-            unknown[i] = np.diag(inverse) - self.penalty * self.n
-        return float(np.percentile(np.maximum(unknown, 0.0), 95))
+        return Ridge(self.centre, weights, self.mean, self.penalty)

@@ -160,7 +160,7 @@ class Frame:
 
 EYES = ("left", "right")
 """The order of eyes in every array: named from the subject's side."""
-PATCH_ROWS, PATCH_COLS = 10, 20
+PATCH_ROWS, PATCH_COLS = 14, 26
 N_LOOK = 8
 
 FEATURE_DTYPE = np.dtype(
@@ -185,7 +185,7 @@ FEATURE_DTYPE = np.dtype(
 )
 """What is kept of a face in one frame; no picture of the face. Eyes in the order of `EYES`.
 
-`patches`: grey eye patches aligned by the eye corners (10 x 20); `iris`: iris centre in the eye's own frame
+`patches`: grey eye patches aligned by the eye corners (14 x 26, a twentieth of the eye's width apart); `iris`: iris centre in the eye's own frame
 (origin midway between the corners, x along the corners toward the picture's right, y down, unit: eye width);
 `openness`: lid opening over eye width; `blink_score`: 0..1; `look`: MediaPipe's eight eyeLook blendshapes;
 `head_mm`: head position from the camera (+x picture right, +y down, +z away); `iris_px`: iris diameter in

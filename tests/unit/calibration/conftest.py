@@ -18,6 +18,8 @@ MS = 1_000_000
 # (right-looking eye in the picture's frame is the same sign for both eyes)
 _COLS, _ROWS = np.meshgrid(np.arange(PATCH_COLS), np.arange(PATCH_ROWS))
 
+_MIDDLE = (PATCH_COLS - 1) / 2, (PATCH_ROWS - 1) / 2
+
 
 @dataclass
 class EyeModel:
@@ -63,10 +65,10 @@ class EyeModel:
         return row
 
     def _patch(self, x_deg: float, y_deg: float, grey: float) -> np.ndarray:
-        across = _COLS - (9.5 + 0.125 * x_deg)
-        down = _ROWS - (4.5 - 0.125 * y_deg)
-        picture = grey * (1 - 0.7 * np.exp(-(across**2 + down**2) / 16))
-        lid = 1.5 - 0.08 * y_deg
+        across = _COLS - (_MIDDLE[0] + 0.15 * x_deg)
+        down = _ROWS - (_MIDDLE[1] - 0.15 * y_deg)
+        picture = grey * (1 - 0.7 * np.exp(-(across**2 + down**2) / 23))
+        lid = _MIDDLE[1] - 3.6 - 0.1 * y_deg
         picture *= 1 - 0.4 / (1 + np.exp(2 * (_ROWS - lid)))
         picture += self.rng.normal(0, 2 * self.noise, picture.shape)
         return np.clip(picture, 0, 255).astype(np.uint8)

@@ -78,19 +78,22 @@ def test_G25_gaze_beyond_the_screen_is_not_clamped(eyes, screen):
 def test_confidence_is_high_on_the_calibration_and_low_far_from_it(mapping, eyes):
     same = mapping.predict(np.array([eyes.row(x, y) for x, y in GRID], FEATURE_DTYPE)).confidence
     turned = mapping.predict(np.array([eyes.row(0, 0, yaw_deg=25)], FEATURE_DTYPE)).confidence
-    assert (same > 0.8).all()
-    assert turned[0] < 0.5
+    assert (same > 0.7).all()
+    assert turned[0] < 0.3
 
 
 def test_a_still_head_in_calibration_does_not_make_pose_explode(mapping, eyes, screen):
-    """Gaze and eyes stay; only the pose estimate goes up to 30 degrees away."""
-    rows = np.array([eyes.row(0, 0) for _ in range(7)], FEATURE_DTYPE)
-    rows["yaw_deg"] = np.linspace(-30, 30, 7)
+    """The eyes' picture stays; only the head's turn goes up to 30 degrees away."""
+    rows = np.array([eyes.row(0, 0) for _ in range(61)], FEATURE_DTYPE)
+    rows["yaw_deg"] = np.linspace(-30, 30, 61)
 
     got = mapping.predict(rows)
 
-    assert np.ptp(got.x_px) < 200
-    assert np.ptp(got.y_px) < 200
+    gaze_deg, _ = screen.to_deg(got.x_px, got.y_px)
+    assert (np.abs(gaze_deg) <= np.abs(rows["yaw_deg"]) + 1.5).all()
+    assert np.ptp(got.y_px) < 100
+    assert (np.diff(got.confidence[30::6]) < 0.02).all()
+    assert got.confidence[-1] < 0.2
 
 
 def test_light_does_not_matter(mapping, eyes, screen):
@@ -115,8 +118,11 @@ def test_G17_a_round_trip_through_npz_predicts_the_same(mapping, eyes, tmp_path)
     ("name", "value", "words"),
     [
         ("mapping_version", np.array(99), "version 99"),
-        ("both_weights", np.zeros((3, 2)), "don't fit"),
-        ("left_centre", np.full(216, np.nan), "broken"),
+        ("both_ridge_weights", np.zeros((3, 2)), "don't fit"),
+        ("left_ridge_centre", np.full(293, np.nan), "broken"),
+        ("left_familiar_basis", np.zeros(5), "don't fit"),
+        ("head_reach_deg", np.full(3, np.inf), "broken"),
+        ("both_error_median_px", np.array(np.nan), "broken"),
         ("n_samples", np.array(["x"]), "broken"),
     ],
 )
@@ -137,7 +143,7 @@ def test_G15_neither_the_mapping_nor_the_cost_grows_with_the_samples(eyes, scree
     size = sum(a.nbytes for a in many.to_arrays().values())
     for _ in range(3):
         many.predict(np.tile(rows, 10))
-    assert sum(a.nbytes for a in many.to_arrays().values()) == size < 4_000_000
+    assert sum(a.nbytes for a in many.to_arrays().values()) == size < 400_000
 
 
 def test_wrong_labels_do_not_spoil_the_fit(eyes, screen):

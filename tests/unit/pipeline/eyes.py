@@ -37,7 +37,7 @@ def eyes_at(x_px: float, y_px: float, rng: np.random.Generator, moved_px: float 
     row["look"] = 0.3 + 0.02 * np.array([-y_deg, -y_deg, x_deg, -x_deg, -x_deg, x_deg, y_deg, y_deg])
     for eye in range(2):
         row["iris"][eye] = np.array([0.0075 * x_deg, -0.0025 * y_deg]) + rng.normal(0, 0.001, 2)
-        hole = np.exp(-((_COLS - 9.5 - 0.125 * x_deg) ** 2 + (_ROWS - 4.5 + 0.125 * y_deg) ** 2) / 16)
+        hole = np.exp(-((_COLS - 12.5 - 0.15 * x_deg) ** 2 + (_ROWS - 6.5 + 0.15 * y_deg) ** 2) / 23)
         row["patches"][eye] = 180 * (1 - 0.7 * hole) + rng.normal(0, 1, hole.shape)
     return row
 

@@ -11,6 +11,7 @@ from gazelab.processing.features import (
     IRIS_CENTRE,
     IRIS_RIM,
     LID_PAIRS,
+    PATCH_STEP,
     eye_features,
     eye_patch,
     eyes_closed,
@@ -150,7 +151,7 @@ def test_the_patch_is_the_eyes_box_upright_in_the_eyes_own_frame():
         rgb = np.repeat(np.clip(np.rint(ramp), 0, 255).astype(np.uint8)[..., None], 3, 2)
         patch = eye_patch(rgb, np.array([160.0, 120.0]), along, 100.0).astype(float)
         assert patch.shape == (PATCH_ROWS, PATCH_COLS)
-        expect = 128 + (np.arange(PATCH_COLS) + 0.5 - PATCH_COLS / 2) * 120 / PATCH_COLS
+        expect = 128 + (np.arange(PATCH_COLS) + 0.5 - PATCH_COLS / 2) * 100 * PATCH_STEP
         np.testing.assert_allclose(patch, np.tile(expect, (PATCH_ROWS, 1)), atol=1.5)
 
 
