@@ -10,7 +10,8 @@ import numpy as np
 from gazelab.calibration import head_phase, pursuit
 from gazelab.calibration.collect import Collector, TargetCollector, Timing
 from gazelab.calibration.head_phase import HeadCollector, head_targets
-from gazelab.calibration.pursuit import PursuitCollector, PursuitPath
+from gazelab.calibration.pursuit import PursuitCollector
+from gazelab.calibration.pursuit_path import PursuitPath
 from gazelab.calibration.targets import Area, Target, TargetKind, calibration_targets, validation_targets
 from gazelab.core.geometry import Screen
 

@@ -66,6 +66,8 @@ Act = Callable[[float], HeadPose]
 
 WANDER_HZ = (0.04, 0.12)
 """Of the slow waves by which a head wanders: 8 to 25 seconds there and back."""
+WANDER_START_S = 3.0
+"""In which it gets going."""
 
 
 class HeadMotion:
@@ -113,7 +115,7 @@ class HeadMotion:
                 place = place + act((time_ns - from_ns) / duration_ns).as_array()
         t = (time_ns - self._wander_from_ns) / 1e9
         slow = np.sin(2 * np.pi * self._wander_hz * t + self._wander_phase) @ (0.75, 0.25)
-        return HeadPose(*(self._sway * waves + place + self._wander * slow * _eased(t)))
+        return HeadPose(*(self._sway * waves + place + self._wander * slow * _eased(t / WANDER_START_S)))
 
 
 def _eased(share: float) -> float:

@@ -55,10 +55,41 @@ def test_a_round_trip_keeps_everything(profile, saved, eyes, screen):
     assert again.created_utc == "2026-03-14T10:22:05Z"
     assert again.validation == profile.validation
     assert again.record == profile.record
+    assert again.head_box == profile.head_box
     rows = np.array([eyes.row(3, 2), eyes.row(-9, 5)], FEATURE_DTYPE)
     np.testing.assert_allclose(
         again.mapping.predict(rows).x_px, profile.mapping.predict(rows).x_px, atol=1e-9
     )
+
+
+def test_a_profile_from_before_head_boxes_has_none(saved):
+    values = json.loads((saved / "profile.json").read_text())
+    del values["head_box"]
+    (saved / "profile.json").write_text(json.dumps(values))
+    assert load_profile(saved).head_box is None
+
+
+def test_what_was_not_measured_is_null_in_the_file_and_nan_again_when_read(profile, tmp_path):
+    """A screen without millimetres has no degrees, and a target that wasn't left out no error: never 0."""
+    blind = replace(profile.validation.targets[0], accuracy_px=np.nan, accuracy_deg=np.nan, n_samples=0)
+    validation = replace(
+        profile.validation, accuracy_deg=np.nan, targets=(blind, *profile.validation.targets[1:])
+    )
+    folder = save_profile(tmp_path, replace(profile, validation=validation))
+
+    written = json.loads((folder / "profile.json").read_text())["validation"]
+    assert written["accuracy_deg"] is None
+    assert written["targets"][0]["accuracy_px"] is None
+    again = load_profile(folder).validation
+    assert np.isnan([again.accuracy_deg, again.targets[0].accuracy_px]).all()
+    assert again.accuracy_px == profile.validation.accuracy_px
+
+
+def test_a_target_without_a_left_out_error_is_null_in_the_record(good_result):
+    unknown = replace(good_result, left_out_px=dict.fromkeys(good_result.left_out_px, np.nan))
+    targets = unknown.to_mapping()["targets"]
+    assert [t["left_out_px"] for t in targets] == [None] * 13
+    json.dumps(unknown.to_mapping(), allow_nan=False)
 
 
 def test_the_json_file_itself_loads_too(saved):
@@ -188,6 +219,8 @@ def test_a_json_file_of_bytes_is_named(binary, saved):
         {"source": {"name": "webcam"}},
         {"validation": {}},
         {"record": 5},
+        {"head_box": {"yaw_deg": [1, 2]}},
+        {"head_box": 3},
     ],
 )
 def test_fields_that_are_wrong_are_refused(changes, saved):

@@ -7,7 +7,8 @@ from gazelab.calibration.collect import MS, Timing
 from gazelab.calibration.findings import Code
 from gazelab.calibration.plan import Part, Style
 from gazelab.calibration.procedure import RUNNING, Advance, CalibrationProcedure
-from gazelab.calibration.pursuit import DEFAULT_LAG_NS, INSTRUCTION, PursuitCollector, PursuitPath
+from gazelab.calibration.pursuit import DEFAULT_LAG_NS, INSTRUCTION, PursuitCollector
+from gazelab.calibration.pursuit_path import PursuitPath
 from gazelab.calibration.result import CalibrationState
 from gazelab.calibration.targets import TargetKind, calibration_targets
 from gazelab.core.geometry import Screen
@@ -78,6 +79,21 @@ def test_a_follower_is_calibrated_as_well_as_with_nine_points(screen, eyes, part
     assert [c.target.index for c in got.collected] == list(range(9))
     assert all(c.has_data(Timing()) for c in got.collected)
     assert got.run.n_followed > 0.9 * got.run.n_seen
+
+
+def test_M15_a_camera_that_mirrors_or_not_makes_no_difference(screen, eyes):
+    plain = eyes.row
+
+    def mirrored(*where, **more):
+        row = plain(*where, **more)
+        row["iris"][:, 0] *= -1
+        row["patches"] = row["patches"][:, :, ::-1].copy()
+        return row
+
+    eyes.row = mirrored
+    got = Follower(screen, eyes).work(CalibrationProcedure(screen, style="pursuit"))
+    assert got.run.n_followed > 0.9 * got.run.n_seen
+    assert got.validation.accuracy_deg < 1.0
 
 
 @pytest.mark.parametrize("lag_ms", [60, 120, 200])

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from gazelab.calibration.head_box import HeadBox
 from gazelab.core.errors import CameraError
 from gazelab.core.gaze import Frame, SourceState
 from gazelab.processing.features import eyes_closed
@@ -84,6 +85,45 @@ def test_without_a_mapping_there_are_features_but_no_gaze(stub_landmarker, face_
     assert not reading.sample["valid"]
     assert np.isnan(reading.sample["x_px"])
     assert reading.sample["distance_mm"] > 0
+
+
+def boxed(row, *, yaw_off: float = 0.0) -> SimpleNamespace:
+    """A calibration that was made with this head, or with one turned by some degrees."""
+    rows = np.array([row])
+    rows["yaw_deg"] += yaw_off
+    return SimpleNamespace(mapping=Mapping(), head_box=HeadBox.of(rows))
+
+
+def test_a_calibration_puts_mapping_and_head_box_in_force_together(stub_landmarker, face_points):
+    stub = stub_landmarker([[face_points]])
+    with CameraGaze(Frames(noisy(4)), FaceReader(make=stub.make)) as source:
+        (first,) = source.read()
+        assert not first.sample["outside_head_box"]
+        source.use(boxed(first.features))
+        (inside,) = source.read()
+        assert inside.sample["valid"]
+        assert not inside.sample["outside_head_box"]
+        source.use(boxed(first.features, yaw_off=-20.0))
+        (outside,) = source.read()
+        assert outside.sample["outside_head_box"]
+        assert outside.sample["valid"], "flagged, not thrown away"
+        source.use(None)
+        (none,) = source.read()
+    assert not none.sample["outside_head_box"]
+    assert not none.sample["valid"]
+
+
+def test_G1_the_operator_is_told_within_two_seconds_how_the_head_must_move(stub_landmarker, face_points):
+    stub = stub_landmarker([[face_points]])
+    with CameraGaze(Frames(noisy(62)), FaceReader(make=stub.make)) as source:
+        (first,) = source.read()
+        source.use(boxed(first.features, yaw_off=-20.0))
+        hints = {int(source.read()[0].sample["time_ns"]): source.head_hint for _ in range(61)}
+        told = [t for t, hint in hints.items() if hint]
+        source.use(None)
+        assert source.head_hint == ""
+    assert 1e9 <= told[0] - STEP_NS <= 1.1e9
+    assert set(hints.values()) == {"", "Turn your head a little to the right."}
 
 
 def test_M4_no_gaze_while_the_lids_are_shut(stub_landmarker, face_points):

@@ -242,3 +242,42 @@ def test_sway_has_the_size_it_was_given_and_places_are_reached():
     assert moved.at(999 * MS).z_mm == 0
     assert 0 < moved.at(1250 * MS).z_mm < 50
     assert moved.at(1500 * MS).z_mm == 50
+
+
+def test_a_wandering_head_stays_within_its_limits_and_reaches_for_them():
+    limits = HeadPose(10, 10, 5, 40, 40, 40)
+    motion = HeadMotion(STILL, seed=2)
+    motion.wander(5000 * MS, limits)
+    assert motion.at(4000 * MS) == STILL
+    poses = np.array([motion.at(5000 * MS + t * 100 * MS).as_array() for t in range(3000)])
+    assert (np.abs(poses) <= limits.as_array() + 1e-9).all()
+    assert (np.abs(poses).max(0) > 0.9 * limits.as_array()).all()
+    assert np.abs(np.diff(poses[:, 0])).max() < 1.0, "degrees in a tenth of a second: slowly"
+
+
+def test_the_head_does_what_it_is_told_and_comes_back():
+    motion = HeadMotion(STILL)
+    motion.act(1000 * MS, 2000 * MS, lambda share: HeadPose(yaw_deg=10 * share * (1 - share)))
+    assert [motion.at(t * MS).yaw_deg for t in (500, 2000, 3500)] == [0, 2.5, 0]
+
+
+def test_a_head_that_moves_aside_is_seen_from_its_side_and_its_eyes_are_where_they_should(face, reader):
+    """40 mm at 600 mm are 3.8 degrees, although the head hasn't turned."""
+    aside = HeadPose(x_mm=40)
+    rest = reader.still(gaze_at(face, 0, 5)).features
+    moved = reader.still(gaze_at(face, 0, 5, aside)).features
+    assert moved["yaw_deg"] - rest["yaw_deg"] == pytest.approx(3.8, abs=2.0)
+    np.testing.assert_allclose(
+        moved["eye_centre_px"] - rest["eye_centre_px"], [[40 * 554 / 600, 0]] * 2, atol=2
+    )
+
+
+def test_an_eye_that_turns_back_as_far_as_the_head_turns_moves_its_iris_that_far(face, reader):
+    def iris(head_deg: float, eye_deg: float) -> np.ndarray:
+        return reader.still(gaze_at(face, eye_deg, 0, HeadPose(yaw_deg=head_deg))).features["iris"][:, 0]
+
+    for head_deg in (-10.0, 10.0):  # to the subject's left is to the picture's right
+        back = iris(head_deg, -head_deg) - iris(head_deg, 0.0)
+        assert (np.sign(back) == -np.sign(head_deg)).all()
+        # 10.5 mm * sin 10 degrees is 1.8 mm of an eye 26 mm wide
+        assert 0.04 < np.abs(back).mean() < 0.11

@@ -104,3 +104,26 @@ def test_random_blinks_keep_their_rate():
     blinks = random_blinks(0, 3_600_000 * MS, 12, np.random.default_rng(0))
     assert len(blinks) / 60 == pytest.approx(12, rel=0.1)
     assert random_blinks(0, 60_000 * MS, 0, np.random.default_rng(0)) == []
+
+
+def test_a_moving_target_is_followed_with_a_lag_and_is_no_fixation():
+    script = GazeScript(SCREEN, [Look(0, 10_000 * MS, 960, 540)])
+    script.follow(lambda t: (100 + t / MS * 0.3, 500.0), 1000 * MS, lag_ns=100 * MS)
+    assert script.position(1100 * MS) == (960, 540), "a reaction takes time"
+    for t in (1500, 2000, 4000):
+        assert script.position(t * MS) == pytest.approx((100 + (t - 100) * 0.3, 500.0))
+    script.look_at(960, 540, 5000 * MS)
+    assert script.position(6000 * MS) == (960, 540)
+    fixations = script.truth(0, 6000 * MS)
+    assert fixations["x_px"].tolist() == [960, 960]
+    x = np.array([script.position(t * MS)[0] for t in range(1190, 1290)])
+    assert np.abs(np.diff(x)).max() < 40, "a saccade brings the eye to it"
+
+
+def test_the_eye_leaves_its_place_when_told_to():
+    script = GazeScript(SCREEN)
+    script.look_at(960, 540, 0)
+    script.leave(1000 * MS)
+    script.add(Look(1100 * MS, 1500 * MS, 100, 100))
+    assert script.position(900 * MS) == (960, 540)
+    assert script.position(1200 * MS) == (100, 100)
