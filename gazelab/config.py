@@ -16,6 +16,7 @@ from gazelab.core.errors import ConfigError
 from gazelab.core.geometry import DISTANCE_RANGE_MM, WIDTH_RANGE_MM
 from gazelab.pipeline.drift_plan import DriftLimits
 from gazelab.pipeline.quality_limits import QualityLimits
+from gazelab.processing.detectors import DEFAULT, DETECTORS
 from gazelab.sources.base import CameraAsk
 
 FILE_NAME = "gazelab.toml"
@@ -206,6 +207,19 @@ class QualitySettings:
 
 
 @dataclass(frozen=True, slots=True)
+class EventSettings:
+    """How fixations are found after a recording.
+
+    Attributes
+    ----------
+    detector : str
+        As for `--detector`.
+    """
+
+    detector: str = _setting(DEFAULT, one_of=tuple(DETECTORS))
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """All settings; each attribute is a table of gazelab.toml."""
 
@@ -215,6 +229,7 @@ class Settings:
     drift: DriftSettings = field(default_factory=DriftSettings)
     model: ModelSettings = field(default_factory=ModelSettings)
     quality: QualitySettings = field(default_factory=QualitySettings)
+    events: EventSettings = field(default_factory=EventSettings)
     view: ViewSettings = field(default_factory=ViewSettings)
 
 
@@ -226,6 +241,7 @@ _TABLES: Mapping[str, type] = MappingProxyType(
         "drift": DriftSettings,
         "model": ModelSettings,
         "quality": QualitySettings,
+        "events": EventSettings,
         "view": ViewSettings,
     }
 )

@@ -37,6 +37,14 @@ ScreenOption = Annotated[
         show_default="the profile's or the recorded session's; the synthetic participant has its own",
     ),
 ]
+DetectorOption = Annotated[
+    str | None,
+    typer.Option(
+        "--detector",
+        help="What finds the fixations: gazelab, ivt, segmentation; i2mc or remodnav where installed.",
+        show_default="gazelab.toml's, or gazelab",
+    ),
+]
 SeedOption = Annotated[int, typer.Option(min=0, help="Of everything random.")]
 
 _SCREEN = re.compile(r"(\d+)x(\d+)(?::(\d+(?:\.\d+)?)x(\d+(?:\.\d+)?)(?:@(\d+(?:\.\d+)?))?)?")
@@ -55,6 +63,11 @@ def settings_of(data: Path | None) -> Settings:
 def model_name(given: str | None, data: Path | None) -> str:
     """Give the model that was named, or else the settings' one."""
     return given or settings_of(data).model.name
+
+
+def detector_name(given: str | None, data: Path | None) -> str:
+    """Give the detector that was named, or else the settings' one."""
+    return given or settings_of(data).events.detector
 
 
 def parse_screen(text: str) -> Screen:

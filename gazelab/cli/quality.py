@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from gazelab.cli.options import DataOption, JsonOption, settings_of
+from gazelab.cli.options import DataOption, DetectorOption, JsonOption, detector_name, settings_of
 from gazelab.cli.results import GazeOption
 from gazelab.cli.sessions import SessionArgument, session_folder
 
@@ -25,6 +25,7 @@ def quality(
     ] = "",
     reason: Annotated[str, typer.Option(help="Why; needed with --decide.")] = "",
     gaze: GazeOption = "all",
+    detector: DetectorOption = None,
 ) -> None:
     """Tell how good each trial's gaze is: keep, review or exclude, and why.
 
@@ -39,7 +40,7 @@ def quality(
     from gazelab.pipeline.session_quality import assess, decide_trial, keep_quality
 
     limits = settings_of(data).quality.limits
-    replay = Replay.open(session_folder(session, data), gaze)
+    replay = Replay.open(session_folder(session, data), gaze, detector_name(detector, data))
     found = assess(replay, limits)
     if decide:
         trial, verdict = _decision(decide, len(found.trials))

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gazelab.attention.maps import Method, Sinks
-from gazelab.cli.options import DataOption, JsonOption, ModelOption, data_root, model_name, settings_of
+from gazelab.cli.options import (
+    DataOption,
+    DetectorOption,
+    JsonOption,
+    ModelOption,
+    data_root,
+    detector_name,
+    model_name,
+    settings_of,
+)
 from gazelab.cli.sessions import SessionArgument, session_folder
 from gazelab.pipeline.corrected import Layers
 
@@ -42,6 +51,7 @@ def replay(
     html: Annotated[Path | None, typer.Option(help="Write the report here and open no window.")] = None,
     model: ModelOption = None,
     gaze: GazeOption = "all",
+    detector: DetectorOption = None,
 ) -> None:
     """Replay a session beside a model's attention.
 
@@ -61,10 +71,11 @@ def replay(
     from gazelab.pipeline.report import write_report
     from gazelab.pipeline.session_quality import assess
 
-    replayed = Replay.open(folder, gaze)
+    found_by = detector_name(detector, data)
+    replayed = Replay.open(folder, gaze, found_by)
     opened = open_model(model_name(model, data))
     limits = settings_of(data).quality.limits
-    compared = compare_sessions([folder], opened, None, _say, gaze, limits)
+    compared = compare_sessions([folder], opened, None, _say, gaze, limits, detector=found_by)
     results = [result for _, result in compared]
     title, quality = f"Session {folder.name}", assess(replayed, limits)
     typer.echo(f"Report: {write_report(html, replayed, results, title, quality).resolve()}")
@@ -82,6 +93,7 @@ def compare(
     all_trials: Annotated[
         bool, typer.Option("--all-trials", help="Count trials in the means even if their gaze is too poor.")
     ] = False,
+    detector: DetectorOption = None,
     means: Annotated[
         bool, typer.Option("--means", help="With --json: one more line at the end, with the means.")
     ] = False,
@@ -105,7 +117,8 @@ def compare(
     opened = open_model(model_name(model, data))
     limits = settings_of(data).quality.limits
     found: list[tuple[str, TrialComparison | SkippedTrial]] = []
-    for path, result in compare_sessions(folders, opened, choice, _say, gaze, limits, all_trials):
+    found_by = detector_name(detector, data)
+    for path, result in compare_sessions(folders, opened, choice, _say, gaze, limits, all_trials, found_by):
         found.append((path.name, result))
         if as_json:
             row = {"session": path.name, **result.to_json()}

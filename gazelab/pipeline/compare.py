@@ -30,6 +30,7 @@ from gazelab.pipeline.session_quality import (
     keep_quality,
     quality_inputs,
 )
+from gazelab.processing.detectors import DEFAULT
 from gazelab.sessions.trials import Trial
 
 log = logging.getLogger(__name__)
@@ -162,6 +163,7 @@ def score_trial(replay: Replay, trial: Trial, chosen: AttentionMap, n_chance: in
         "calibrated": header.calibrated,
         "for_dataset": header.for_dataset,
         "fixations": "offline",
+        **replay.detector.how(),
         "gaze": replay.layers,
         "corrections": list(replay.corrections),
     }
@@ -214,6 +216,7 @@ def compare_sessions(
     layers: Layers = "all",
     limits: QualityLimits | None = None,
     all_trials: bool = False,
+    detector: str = DEFAULT,
 ) -> Iterator[tuple[Path, TrialComparison | SkippedTrial]]:
     """Compare every trial of some sessions; a broken chart is reported and skipped.
 
@@ -234,10 +237,12 @@ def compare_sessions(
         What the trials' gaze must come to.
     all_trials : bool
         Count trials in means even where the verdict on their gaze is "exclude".
+    detector : str
+        What finds the fixations, by its name.
     """
     chosen = choice or MapChoice()
     (choice or MapChoice()).check(model)
-    replays = [Replay.open(path, layers) for path in paths]
+    replays = [Replay.open(path, layers, detector) for path in paths]
     total, done = sum(len(r.trials) for r in replays), 0
     for path, replay in zip(paths, replays, strict=True):
         rows: list[dict[str, Any]] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,7 +22,7 @@ def keep_fixations(replay: Replay) -> Path:
     """Write the offline fixations of every trial as `fixations.npz`.
 
     Arrays, one row a fixation: `events` (EVENT_DTYPE, screen px), `trial` (its index), `picture_xy_px`
-    (n, 2).
+    (n, 2). Beside them `how`: what found them, with its parameters, as JSON.
 
     Raises
     ------
@@ -35,6 +36,7 @@ def keep_fixations(replay: Replay) -> Path:
         "events": np.concatenate([empty_events(), *events]),
         "trial": np.concatenate([np.zeros(0, np.int64), *index]),
         "picture_xy_px": np.concatenate([np.zeros((0, 2)), *places]),
+        "how": np.array(json.dumps(replay.detector.how())),
     }
     return save_arrays(replay.session.derived, FIXATIONS, arrays, fixation_inputs(replay))
 
@@ -69,4 +71,5 @@ def scores_name(model_id: str) -> str:
 def fixation_inputs(replay: Replay) -> str:
     """Hash what the offline fixations are made from; the gaze's corrections are in it."""
     times = [[trial.onset_ns, trial.offset_ns] for trial in replay.trials]
-    return inputs_sha256(replay.gaze(), replay.screen.to_mapping(), times, __version__)
+    how = replay.detector.how()
+    return inputs_sha256(replay.gaze(), replay.screen.to_mapping(), times, how, __version__)

@@ -15,6 +15,7 @@ from gazelab.pipeline.trial_quality import TrialQuality
 from gazelab.processing import quality, time_loss
 from gazelab.processing.blinks import PAD_S, blink_mask
 from gazelab.processing.degrees import screen_in_degrees
+from gazelab.processing.detectors import DEFAULT
 from gazelab.processing.events import uses_ivt
 from gazelab.processing.events_ivt import runs
 from gazelab.processing.events_saccades import impossible_mask
@@ -146,6 +147,8 @@ def _speeds(replay: Replay, samples: GazeArray, seen: Bools) -> dict[str, Any]:
     x, y = (np.where(seen, samples[name], np.nan).astype(float) for name in ("x_px", "y_px"))
     usable = usable_samples(samples["time_ns"], x, y, screen_in_degrees(replay.screen))
     detector = IVT if uses_ivt(usable.interval_s, usable.window_noise_deg) else SEGMENTATION
+    if replay.detector.name != DEFAULT:
+        detector = replay.detector.name
     if not replay.screen.has_degrees:
         return {"detector": detector, "n_impossible": None, "impossible_share": math.nan}
     flagged = impossible_mask(samples["time_ns"], x, y, replay.screen)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gazelab.core.errors import GazelabError
-from gazelab.core.gaze import EventArray, EventKind, GazeArray, GazeView, SourceState
+from gazelab.core.gaze import EventArray, GazeArray, GazeView, SourceState
 from gazelab.core.geometry import Screen
 from gazelab.core.picture import Picture
 from gazelab.metrics.density import fixation_density
@@ -17,7 +17,7 @@ from gazelab.pipeline.corrected import Layers, check_layers, corrected_gaze, cor
 from gazelab.pipeline.trial_fixations import PAD_NS, TrialFixations
 from gazelab.pipeline.view import build_view
 from gazelab.processing.blinks import PAD_S, blink_mask
-from gazelab.processing.events import detect_events
+from gazelab.processing.detectors import DEFAULT, detect, detector_named
 from gazelab.sessions.corrections import CorrectionLog, read_corrections
 from gazelab.sessions.reader import Session
 from gazelab.sessions.trials import Trial
@@ -38,10 +38,13 @@ class Replay:
     layers : {"all", "live", "raw"}
         Which corrections the gaze has. "live" gives exactly what was seen while recording; the corrections
         are those in force when the gaze is first asked for.
+    detector : str
+        What finds the offline fixations: one of `gazelab.processing.detectors.DETECTORS`.
     """
 
-    def __init__(self, session: Session, layers: Layers = "all") -> None:
+    def __init__(self, session: Session, layers: Layers = "all", detector: str = DEFAULT) -> None:
         check_layers(layers)
+        self.detector = detector_named(detector)
         self.session = session
         self.layers: Layers = layers
         self.problem = ""
@@ -52,7 +55,7 @@ class Replay:
         self._rows: dict[tuple[int, int], GazeArray] = {}
 
     @classmethod
-    def open(cls, path: Path | str, layers: Layers = "all") -> Replay:
+    def open(cls, path: Path | str, layers: Layers = "all", detector: str = DEFAULT) -> Replay:
         """Open a session's folder.
 
         Raises
@@ -60,7 +63,7 @@ class Replay:
         SessionError
             No session there, or a broken one.
         """
-        return cls(Session.open(path), layers)
+        return cls(Session.open(path), layers, detector)
 
     @classmethod
     def open_or_live(cls, path: Path | str, layers: Layers = "all") -> Replay:
@@ -129,8 +132,7 @@ class Replay:
     def fixations(self, trial: Trial) -> EventArray:
         """Give the offline fixations, the set that scores use, shape (n,), EVENT_DTYPE, screen px."""
         if trial.index not in self._offline:
-            found = detect_events(self._unspoilt(trial), self.screen)
-            self._offline[trial.index] = found[found["kind"] == EventKind.FIXATION]
+            self._offline[trial.index] = detect(self.detector.name, self._unspoilt(trial), self.screen)
         return self._offline[trial.index]
 
     def fixations_on_picture(self, trial: Trial) -> tuple[Floats, Floats]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from gazelab import __version__
 from gazelab.pipeline.keep import fixation_inputs
-from gazelab.pipeline.measure_trial import measure_trial
+from gazelab.pipeline.measure_trial import IVT, SEGMENTATION, measure_trial
 from gazelab.pipeline.quality_limits import QualityLimits
 from gazelab.pipeline.quality_verdict import Judgement, Verdict, judge
 from gazelab.pipeline.replay import Replay
@@ -260,7 +260,8 @@ def _detectors(reports: Sequence[TrialReport]) -> dict[str, str]:
     """Say what found the fixations; the offline one follows each trial's rate and noise."""
     counts = Counter(report.quality.detector for report in reports)
     offline = ", ".join(f"{name} in {n} trial{'s' * (n != 1)}" for name, n in counts.most_common())
+    chosen = " (chosen by rate and noise)" if set(counts) <= {IVT, SEGMENTATION} else ""
     return {
-        "for scores": f"offline, {offline or 'none'} (chosen by rate and noise)",
+        "for scores": f"offline, {offline or 'none'}{chosen}",
         "in the live view": "online, causal",
     }

@@ -161,3 +161,9 @@ def test_only_the_outer_layers_read_the_settings():
             module = node.module if isinstance(node, ast.ImportFrom) else None
             assert "gazelab.config" not in [*names, module], file
             assert not (module == "gazelab" and "config" in names), file
+
+
+def test_the_detector_of_fixations_is_a_setting():
+    assert parse_settings('[events]\ndetector = "segmentation"').events.detector == "segmentation"
+    with pytest.raises(ConfigError, match="gazelab, ivt, segmentation, i2mc, remodnav"):
+        parse_settings('[events]\ndetector = "idt"')

@@ -1,14 +1,19 @@
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
+from gazelab.core.errors import ConfigError
 from gazelab.core.gaze import GazeView
+from gazelab.pipeline.keep import keep_fixations
 from gazelab.pipeline.layout import reading_layout
 from gazelab.pipeline.live import Acquisition
 from gazelab.pipeline.record import header_for
 from gazelab.pipeline.replay import Replay
 from gazelab.pipeline.study import RecordingStudy
+from gazelab.processing.detectors import detect
 from gazelab.sessions.writer import SessionWriter
 
 from .scripted import SCREEN, STEP_NS, ScriptedSource, chart, record_two_charts, sample
@@ -107,3 +112,29 @@ def test_a_blink_just_before_the_chart_reaches_into_its_trial(tmp_path):
     (found,) = replay.fixations(replay.trials[0])
     assert found["n_samples"] == 20 - 3, "100 ms after the blink are three samples of 33 ms"
     assert replay.samples(replay.trials[0])["valid"].all(), "what was recorded stays"
+
+
+def test_the_offline_fixations_come_from_the_detector_that_was_named(tmp_path):
+    _, path = record_two_charts(tmp_path)
+    by_speed = Replay.open(path, detector="ivt")
+    trial = by_speed.trials[0]
+    gaze = by_speed.samples(trial)
+    assert by_speed.fixations(trial).tobytes() == detect("ivt", gaze, SCREEN).tobytes()
+    assert by_speed.online_fixations(trial).tobytes() == Replay.open(path).online_fixations(trial).tobytes()
+
+
+def test_what_found_the_fixations_is_kept_with_them(tmp_path):
+    _, path = record_two_charts(tmp_path)
+    kept = {}
+    for name in ("gazelab", "segmentation"):
+        with np.load(keep_fixations(Replay.open(path, detector=name)), allow_pickle=False) as found:
+            kept[name] = json.loads(str(found["how"])), str(found["_inputs_sha256"])
+    assert kept["segmentation"][0]["detector"] == "segmentation"
+    assert kept["gazelab"][0]["blink_pad_s"] == 0.1
+    assert kept["gazelab"][1] != kept["segmentation"][1], "other fixations must not pass for these"
+
+
+def test_a_detector_that_is_not_there_is_refused_when_the_session_is_opened(tmp_path):
+    _, path = record_two_charts(tmp_path)
+    with pytest.raises(ConfigError, match="there is no detector"):
+        Replay.open(path, detector="idt")
