@@ -7,21 +7,16 @@ JSON is written last and holds the NPZ's hash: a folder without it is an interru
 from __future__ import annotations
 
 import hashlib
-import io
 import json
-import zipfile
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from gazelab.calibration.head_box import HeadBox
 from gazelab.calibration.mapping import GazeMapping
 from gazelab.calibration.overview import Overview
+from gazelab.calibration.profile_files import claim, npz_bytes, read_npz, write
 from gazelab.calibration.result import CalibrationResult
 from gazelab.calibration.validation import Validation
 from gazelab.core.errors import CalibrationError, ConfigError
@@ -133,14 +128,14 @@ def save_profile(root: Path, profile: Profile) -> Path:
         The participant's code cannot be.
     """
     code = check_participant(profile.participant)
-    npz = _npz_bytes(profile.mapping.to_arrays())
+    npz = npz_bytes(profile.mapping.to_arrays())
     text = json.dumps(_to_json(profile, npz), indent=2, ensure_ascii=False, allow_nan=False)
     folder = root / "calibration"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        folder = _claim(folder / f"{code}_{profile.created_utc.replace(':', '-')}")
-        _write(folder / NPZ_NAME, npz)
-        _write(folder / JSON_NAME, text.encode())
+        folder = claim(folder / f"{code}_{profile.created_utc.replace(':', '-')}")
+        write(folder / NPZ_NAME, npz)
+        write(folder / JSON_NAME, text.encode())
     except OSError as fault:
         raise CalibrationError(
             f"the calibration can't be saved ({fault.strerror or fault}).",
@@ -176,7 +171,7 @@ def load_profile(path: Path) -> Profile:
             where=npz_path,
             todo="Calibrate again, or restore both files.",
         )
-    arrays = _read_npz(npz, npz_path)
+    arrays = read_npz(npz, npz_path)
     try:
         return Profile(
             participant=check_participant(values["participant"]),
@@ -259,31 +254,6 @@ def _to_json(profile: Profile, npz: bytes) -> dict[str, Any]:
     }
 
 
-def _npz_bytes(arrays: Mapping[str, NDArray[np.generic]]) -> bytes:
-    out = io.BytesIO()
-    np.savez_compressed(out, allow_pickle=False, **arrays)
-    return out.getvalue()
-
-
-def _claim(wanted: Path) -> Path:
-    """Make a new folder of this name, or with a number after it; never one that exists."""
-    for n in range(1, 1000):
-        folder = wanted if n == 1 else wanted.with_name(f"{wanted.name}-{n}")
-        try:
-            folder.mkdir()
-        except FileExistsError:
-            continue
-        return folder
-    raise FileExistsError(f"{wanted} and 998 more exist")
-
-
-def _write(path: Path, data: bytes) -> None:
-    draft = path.with_name(path.name + ".part")
-    with draft.open("xb") as file:
-        file.write(data)
-    draft.replace(path)
-
-
 def _read_json(path: Path) -> dict[str, Any]:
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
@@ -301,13 +271,3 @@ def _read_json(path: Path) -> dict[str, Any]:
             todo="Calibrate again.",
         )
     return dict(values)
-
-
-def _read_npz(data: bytes, path: Path) -> dict[str, NDArray[np.generic]]:
-    try:
-        with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-            return {name: arrays[name] for name in arrays.files}
-    except (ValueError, OSError, EOFError, AttributeError, TypeError, zipfile.BadZipFile) as fault:
-        raise CalibrationError(
-            f"isn't a mapping that can be read ({fault}).", where=path, todo="Calibrate again."
-        ) from fault
