@@ -16,8 +16,10 @@ from numpy.typing import NDArray
 from gazelab.calibration.collect import Timing
 from gazelab.core.gaze import GazeArray
 from gazelab.core.geometry import Screen
-from gazelab.pipeline.drift_plan import NAN, DriftLimits, DriftTarget, Point, px_per_deg
+from gazelab.pipeline.drift_plan import DriftLimits, Point, px_per_deg
 from gazelab.processing.blinks import blink_mask
+
+NAN = float("nan")
 
 NOISE_RATIO = 2.0
 """Spread over sample-to-sample noise up to which the eye rested and the tracker is noisy: 1 for noise about
@@ -49,13 +51,11 @@ class DriftOutcome:
         Screen px.
     correction_px : (float, float)
         In force afterwards, + right, + down: the sum of all so far.
-    known_px : (float, float)
-        The calibration's own offset at the target, + right, + down; (0, 0) where it isn't known.
     offset_px : (float, float)
-        Median gaze minus target minus `known_px`, + right, + down, of the gaze with the correction in force
-        before; NaN without data, as all that follows.
+        Median gaze minus target, + right, + down, of the gaze with the correction in force before; NaN
+        without data, as all that follows.
     offset_deg : float
-        The same as an angle; NaN where the screen's millimetres are unknown.
+        The angle between median gaze and target; NaN where the screen's millimetres are unknown.
     spread_px, spread_deg : float
         SD of the larger axis over the stretch that was taken.
     n_samples : int
@@ -69,7 +69,6 @@ class DriftOutcome:
     decision: Decision
     target_px: Point
     correction_px: Point
-    known_px: Point = (0.0, 0.0)
     offset_px: Point = (NAN, NAN)
     offset_deg: float = NAN
     spread_px: float = NAN
@@ -89,7 +88,8 @@ class DriftCheck:
 
     Parameters
     ----------
-    target : DriftTarget
+    target_px : (float, float)
+        Screen px.
     screen : Screen
     onset_ns : int
         When the target was put on the screen.
@@ -98,7 +98,7 @@ class DriftCheck:
     limits, timing : DriftLimits, Timing
     """
 
-    target: DriftTarget
+    target_px: Point
     screen: Screen
     onset_ns: int
     correction_px: Point = (0.0, 0.0)
@@ -158,9 +158,7 @@ class DriftCheck:
         return np.inf if self._calmest is None else self._calmest.spread_px
 
     def _outcome(self, decision: Decision, **more: Any) -> DriftOutcome:
-        place = (self.target.x_px, self.target.y_px)
-        known = self.target.known_px if self.target.is_known else (0.0, 0.0)
-        return DriftOutcome(decision, place, self.correction_px, known, **more)
+        return DriftOutcome(decision, self.target_px, self.correction_px, **more)
 
     def _measure(self, rows: GazeArray) -> tuple[DriftOutcome | None, bool]:
         """Measure a stretch and tell whether the gaze rested in it; None where too little of it is gaze."""
@@ -170,15 +168,14 @@ class DriftCheck:
             return None, False
         places = np.stack([rows["x_px"][usable], rows["y_px"][usable]], -1).astype(np.float64)
         x_px, y_px = np.median(places, axis=0).tolist()
-        known_x, known_y = self.target.known_px if self.target.is_known else (0.0, 0.0)
-        expected = (self.target.x_px + known_x, self.target.y_px + known_y)
+        target_x, target_y = self.target_px
         deg = px_per_deg(self.screen)
         sd_px, rests = _rest(places, self.limits.rest_sd_deg * deg, self.limits.noisy_sd_deg * deg)
         has_deg = self.screen.has_degrees
         return self._outcome(
             Decision.RECALIBRATE,
-            offset_px=(x_px - expected[0], y_px - expected[1]),
-            offset_deg=float(self.screen.angle_deg(x_px, y_px, *expected)) if has_deg else NAN,
+            offset_px=(x_px - target_x, y_px - target_y),
+            offset_deg=float(self.screen.angle_deg(x_px, y_px, target_x, target_y)) if has_deg else NAN,
             spread_px=sd_px,
             spread_deg=sd_px / deg if has_deg else NAN,
             n_samples=int(usable.sum()),

@@ -1,24 +1,17 @@
-"""What a drift check goes by: where to look, how often, and from which offset on something is done."""
+"""What a drift check goes by: how often, and from which offset on something is done."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gazelab.core.geometry import Screen
 
-if TYPE_CHECKING:
-    from gazelab.calibration.validation import Validation
-
-NAN = float("nan")
 Point = tuple[float, float]
 
 NOMINAL_WIDTH_DEG = 32.0
 """A laptop's screen, 345 mm at 600 mm: stands in for degrees where the millimetres are unknown."""
-NEAR_CENTRE = 0.3
-"""Of the screen's width: a validated place farther from the centre is no place to look at between charts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +38,7 @@ class DriftLimits:
     noisy_sd_deg: float = 2.5
 
     def known_accuracy(self, accuracy_deg: float) -> DriftLimits:
-        """Accept what a calibration errs anyway: for a place where its own offset isn't known.
+        """Accept what a calibration errs anyway.
 
         A smaller offset at one place cannot be told from that error, and to take it out here would put it in
         everywhere else. NaN changes nothing.
@@ -53,48 +46,6 @@ class DriftLimits:
         if not accuracy_deg > self.accept_deg:
             return self
         return replace(self, accept_deg=min(accuracy_deg, self.recalibrate_deg))
-
-
-@dataclass(frozen=True, slots=True)
-class DriftTarget:
-    """Where to look.
-
-    Attributes
-    ----------
-    x_px, y_px : float
-        Screen px.
-    known_px : (float, float)
-        How far off it the gaze lay when the calibration was validated, + right, + down: not drift, and so
-        not to be corrected. NaN where that isn't known.
-    """
-
-    x_px: float
-    y_px: float
-    known_px: Point = (NAN, NAN)
-
-    @property
-    def is_known(self) -> bool:
-        """Whether the calibration's own offset here is known."""
-        return bool(np.isfinite(self.known_px).all())
-
-
-def drift_target(screen: Screen, validation: Validation | None) -> DriftTarget:
-    """Choose the target: the validated one nearest to the screen's centre, or the centre.
-
-    The calibration's own offset at a validated place was measured in the same way right after it was made.
-    Taking that out leaves the drift; else the calibration's error at this one place would be spread over the
-    whole screen.
-    """
-    centre = np.array([screen.width_px / 2, screen.height_px / 2])
-    known = []
-    for t in validation.targets if validation is not None else ():
-        off = (t.gaze_x_px - t.x_px, t.gaze_y_px - t.y_px)
-        far = float(np.hypot(*(np.array([t.x_px, t.y_px]) - centre)))
-        if np.isfinite(off).all() and far <= NEAR_CENTRE * screen.width_px:
-            known.append((far, DriftTarget(t.x_px, t.y_px, off)))
-    if known:
-        return min(known, key=lambda pair: pair[0])[1]
-    return DriftTarget(float(centre[0]), float(centre[1]))
 
 
 @dataclass

@@ -9,7 +9,7 @@ from PyQt6.QtGui import QPainter
 
 from gazelab.calibration.targets import Target, TargetKind
 from gazelab.pipeline.drift import Decision, DriftCheck, DriftOutcome
-from gazelab.pipeline.drift_plan import DriftLimits, DriftSchedule, DriftTarget, drift_target
+from gazelab.pipeline.drift_plan import DriftLimits, DriftSchedule
 from gazelab.pipeline.live import Acquisition
 from gazelab.sources.base import Clock
 from gazelab.ui.drift_text import reason_text
@@ -30,13 +30,10 @@ class DriftPlan:
     ----------
     schedule : DriftSchedule
     limits : DriftLimits
-    target : DriftTarget or None
-        None for the screen's centre.
     """
 
     schedule: DriftSchedule = field(default_factory=lambda: DriftSchedule(0))
     limits: DriftLimits = field(default_factory=DriftLimits)
-    target: DriftTarget | None = None
 
 
 def default_every(work: Workspace) -> int:
@@ -48,15 +45,13 @@ def default_every(work: Workspace) -> int:
 
 
 def drift_plan(work: Workspace, every: int) -> DriftPlan:
-    """Make the plan of a recording: its target is a validated place of the calibration in force."""
-    limits, screen = work.settings.drift.limits, work.screen
-    validation = None if work.profile is None else work.profile.validation
-    target = None if screen is None else drift_target(screen, validation)
-    if target is not None and not target.is_known and validation is not None:
-        limits = limits.known_accuracy(validation.accuracy_deg)
+    """Make the plan of a recording."""
+    limits = work.settings.drift.limits
+    if work.profile is not None:
+        limits = limits.known_accuracy(work.profile.validation.accuracy_deg)
     if work.needs_calibration and work.profile is None:
         every = 0  # no gaze to check
-    return DriftPlan(DriftSchedule(every), limits, target)
+    return DriftPlan(DriftSchedule(every), limits)
 
 
 class DriftStep(QObject):
@@ -125,12 +120,12 @@ class DriftStep(QObject):
     def begin(self) -> None:
         """Start, or start anew: the target is on the screen now."""
         screen, now_ns = self._acquisition.screen, self._clock()
-        target = self._plan.target or drift_target(screen, None)
+        centre_px = (screen.width_px / 2, screen.height_px / 2)
         correction_px = self._acquisition.correction_px
-        self._check = DriftCheck(target, screen, now_ns, correction_px, self._plan.limits)
+        self._check = DriftCheck(centre_px, screen, now_ns, correction_px, self._plan.limits)
         self._refused = None
         self._timer.start()
-        self.target_shown.emit(Target(0, target.x_px, target.y_px, TargetKind.VALIDATION), now_ns)
+        self.target_shown.emit(Target(0, *centre_px, TargetKind.VALIDATION), now_ns)
         self.changed.emit()
 
     def hold(self) -> None:
@@ -186,7 +181,7 @@ class DriftStep(QObject):
         painter.save()
         painter.scale(1 / dpr, 1 / dpr)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        centre = QPointF(check.target.x_px, check.target.y_px) - corner
+        centre = QPointF(*check.target_px) - corner
         draw_target(painter, centre, check.screen, Looks(progress=check.progress(self._clock())))
         painter.restore()
 

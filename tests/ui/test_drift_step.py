@@ -10,7 +10,7 @@ from PyQt6.QtWidgets import QWidget
 from gazelab.charts.shipped import load_charts
 from gazelab.config import parse_settings
 from gazelab.core.gaze import SourceState, empty_gaze
-from gazelab.pipeline.drift_plan import DriftLimits, DriftSchedule, DriftTarget
+from gazelab.pipeline.drift_plan import DriftLimits, DriftSchedule
 from gazelab.pipeline.study import RecordingStudy, StudyState
 from gazelab.sessions.reader import Session
 from gazelab.ui.drift_choice import DriftChoice
@@ -47,13 +47,13 @@ def window(qtbot, workspace, run_source, clock):
     made.stop("the test is over")
 
 
-def open_window(qtbot, workspace, run_source, every, target=None):
+def open_window(qtbot, workspace, run_source, every):
     run_source()
     workspace.acquisition.stop()  # samples come from the test alone
     workspace.set_participant("P01")
     writer = workspace.start_session("reading", for_dataset=True)
     study = RecordingStudy(load_charts()[:3], writer, workspace.acquisition)
-    plan = DriftPlan(DriftSchedule(every), DriftLimits(), target)
+    plan = DriftPlan(DriftSchedule(every), DriftLimits())
     made = StimulusWindow(study, workspace.monitor, workspace.clock, plan)
     made.drift._timer.setInterval(1_000_000)  # so that nothing but the test ticks
     qtbot.addWidget(made)
@@ -256,16 +256,14 @@ def test_U9_an_unplugged_monitor_ends_the_check(qtbot, window, workspace):
     assert not window.drift.running
 
 
-def test_where_it_is_looked_at_is_told_to_whoever_moves_synthetic_eyes(qtbot, workspace, run_source, clock):
-    target = DriftTarget(300.0, 200.0, (5.0, 5.0))
-    window = open_window(qtbot, workspace, run_source, every=1, target=target)
+def test_where_it_is_looked_at_is_told_to_whoever_moves_synthetic_eyes(qtbot, window, workspace, clock):
+    screen = workspace.acquisition.screen
     shown = []
     window.drift.target_shown.connect(
         lambda target, time_ns: shown.append((target.x_px, target.y_px, time_ns))
     )
     begin_check(qtbot, window)
-    assert shown == [(300.0, 200.0, clock.now_ns)]
-    window.stop("over")
+    assert shown == [(screen.width_px / 2, screen.height_px / 2, clock.now_ns)]
 
 
 def test_how_often_is_left_to_the_source_unless_it_is_set(qtbot, workspace, run_source, tmp_path):
