@@ -6,6 +6,7 @@ import pytest
 from gazelab.core.gaze import Frame, SourceState
 from gazelab.ui import theme
 from gazelab.ui.hints import SteadyHints
+from gazelab.ui.live_sources import SourceKind
 from gazelab.ui.preview import CameraPreview
 from gazelab.ui.setup_page import SetupPage
 
@@ -124,3 +125,18 @@ def test_every_kind_of_source_is_seen_when_the_list_opens(qtbot, qapp, workspace
     assert last.bottom() <= view.viewport().rect().bottom()
     assert frame.top() >= box.mapToGlobal(box.rect().bottomLeft()).y()
     box.hidePopup()
+
+
+def test_that_no_camera_is_there_is_told_to_those_who_want_one(qtbot, workspace, monkeypatch):
+    """The search ends late, when another source has been chosen."""
+    monkeypatch.setattr("gazelab.ui.source_form.cameras", list)
+    page = SetupPage(workspace)
+    qtbot.addWidget(page)
+    form = page.source_form
+    qtbot.waitUntil(lambda: "No camera was found" in form._note.text())
+    form.find_cameras()
+    form.choose(SourceKind.SYNTHETIC)
+    done = []
+    workspace.io.submit("after it", lambda _job: None, done.append, pytest.fail)
+    qtbot.waitUntil(lambda: bool(done))
+    assert "camera" not in form._note.text()
