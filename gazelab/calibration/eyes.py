@@ -63,10 +63,20 @@ def eye_columns(rows: NDArray[np.void], eye: int) -> Floats:
     -------
     numpy.ndarray, shape (n, N_EYE)
     """
-    inner = rows["patches"][:, eye, 1:-1, 1:-1].reshape(len(rows), N_PATCH)
+    return _columns(rows["patches"][:, eye], rows["iris"][:, eye])
+
+
+def both_eyes(rows: NDArray[np.void]) -> tuple[Floats, Floats]:
+    """Give the columns of the left and of the right eye, each (n, N_EYE)."""
+    columns = _columns(rows["patches"], rows["iris"])
+    return columns[:, 0], columns[:, 1]
+
+
+def _columns(patches: NDArray[np.uint8], iris: NDArray[np.float32]) -> Floats:
+    """Lay out patches (…, PATCH_ROWS, PATCH_COLS) and irises (…, 2) side by side."""
+    inner = patches[..., 1:-1, 1:-1].reshape(*patches.shape[:-2], N_PATCH)
     patch, _ = _standardised(inner)
-    columns = [PATCH_WEIGHT * patch, rows["iris"][:, eye] / IRIS_SCALE]
-    return np.concatenate(columns, axis=1, dtype=np.float64)
+    return np.concatenate([PATCH_WEIGHT * patch, iris / IRIS_SCALE], axis=-1, dtype=np.float64)
 
 
 def misplacements(rows: NDArray[np.void], eye: int) -> Floats:
@@ -94,7 +104,8 @@ def misplacements(rows: NDArray[np.void], eye: int) -> Floats:
 def _standardised(patches: NDArray[np.generic]) -> tuple[Floats, Floats]:
     centred = patches.astype(np.float64)
     centred -= centred.mean(-1, keepdims=True)
-    spread: Floats = np.maximum(centred.std(-1, keepdims=True), 1e-9)
+    square = np.einsum("...i,...i->...", centred, centred)[..., None] / centred.shape[-1]
+    spread: Floats = np.maximum(np.sqrt(square), 1e-9)
     return centred / spread, spread
 
 

@@ -81,13 +81,14 @@ class HeadTerms:
             0 where the turn is unknown.
         beyond_px : numpy.ndarray, shape (n, 2)
         """
-        away = np.nan_to_num(_turns(rows) - self.centre_deg, nan=0.0)
-        within = np.clip(away, -self.reach_deg, self.reach_deg)
+        away = _turns(rows) - self.centre_deg
+        away[np.isnan(away)] = 0.0
+        within = np.minimum(np.maximum(away, -self.reach_deg), self.reach_deg)
         return within / SCALE_DEG, (away - within)[:, :2] * self.px_per_deg
 
 
 def _turns(rows: NDArray[np.void]) -> Floats:
-    return np.stack([rows[k] for k in TURNS], -1).astype(np.float64)
+    return np.array([rows[k] for k in TURNS], np.float64).T
 
 
 def _px_per_deg(rows: NDArray[np.void], targets: Floats, eyes: NDArray[np.bool_], turns: Floats) -> Floats:

@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gazelab.calibration.confidence import MAX_KEPT, ErrorModel, Familiarity, familiarity, fit_error_model
-from gazelab.calibration.eyes import usable_eyes
+from gazelab.calibration.eyes import both_eyes, usable_eyes
 from gazelab.calibration.head_terms import HeadTerms
 from gazelab.calibration.mapping_arrays import read_arrays, write_arrays
 from gazelab.calibration.parts import (
@@ -40,7 +40,6 @@ from gazelab.calibration.parts import (
     Eyes,
     Plane,
     apart,
-    both_eyes,
     combined,
     fit_part,
     fit_plane,
@@ -136,12 +135,15 @@ class GazeMapping:
         for name in SIDES:
             px[name] = self.planes[name].apply(px[name]) if name in self.planes else px[name]
         gaze, confidence = np.full((len(rows), 2), np.nan), np.zeros(len(rows))
-        for name in ("right", "left", "both"):  # the better ones last, over the others
-            use = np.isfinite(px[name]).all(1)
+        valid = np.zeros(len(rows), bool)
+        for name in PARTS:  # the better one first
+            use = np.isfinite(px[name]).all(1) & ~valid
             if use.any():
                 gaze[use] = px[name][use]
                 confidence[use] = self._confidence(name, eyes, px, beyond_px)[use]
-        valid: NDArray[np.bool_] = np.isfinite(gaze).all(1)
+                valid |= use
+            if valid.all():
+                break
         return Prediction(
             x_px=gaze[:, 0],
             y_px=gaze[:, 1],
@@ -175,10 +177,12 @@ class GazeMapping:
 
     def _part(self, name: str, eyes: Eyes, head: Floats, good: NDArray[np.bool_]) -> Floats:
         px = np.full((len(head), 2), np.nan)
-        use = good[:, list(PARTS[name])].all(1)
-        if name in self.parts and use.any():
-            seen = eyes if use.all() else (eyes[0][use], eyes[1][use])
-            px[use] = self.parts[name].predict(part_columns(name, seen, head[use]))
+        use = good.all(1) if len(PARTS[name]) > 1 else good[:, PARTS[name][0]]
+        if name not in self.parts or not use.any():
+            return px
+        if use.all():
+            return self.parts[name].predict(part_columns(name, eyes, head))
+        px[use] = self.parts[name].predict(part_columns(name, (eyes[0][use], eyes[1][use]), head[use]))
         return px
 
     def _confidence(self, name: str, eyes: Eyes, px: dict[str, Floats], beyond_px: Floats) -> Floats:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gazelab.calibration.eyes import N_EYE, N_PATCH, eye_columns, misplacements
+from gazelab.calibration.eyes import N_EYE, N_PATCH, misplacements
 from gazelab.calibration.ridge import Ridge, RidgeFit, fit_robust
 
 Floats = NDArray[np.float64]
@@ -20,11 +20,6 @@ SIDES = ("left", "right")
 
 SHRINK_SAMPLES = 10
 """As how many samples an unchanged place counts when one eye is brought to what both say."""
-
-
-def both_eyes(rows: NDArray[np.void]) -> Eyes:
-    """Give the columns of the left and of the right eye, each (n, N_EYE)."""
-    return eye_columns(rows, 0), eye_columns(rows, 1)
 
 
 def part_columns(name: str, eyes: Eyes, head: Floats) -> Floats:

@@ -59,7 +59,9 @@ class Ridge:
         -------
         numpy.ndarray, shape (n, 2)
         """
-        out: Floats = np.nan_to_num(features - self.centre, nan=0.0) @ self.weights + self.offset
+        x = features - self.centre
+        x[np.isnan(x)] = 0.0
+        out: Floats = x @ self.weights + self.offset
         return out
 
 
