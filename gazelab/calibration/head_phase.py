@@ -42,7 +42,7 @@ class HeadStep:
 
 
 STEPS = (
-    HeadStep((0.5, 0.5), "Keep looking at the dot. Draw a slow circle with your nose."),
+    HeadStep((0.5, 0.5), "Keep looking at the dot. Draw a slow, wide circle with your nose."),
     HeadStep((0.1, 0.1), "Keep looking at the dot. Draw a circle again, the other way round."),
     HeadStep((0.9, 0.9), "Keep looking at the dot. Draw a circle once more."),
     HeadStep((0.5, 0.5), "Keep looking at the dot. Lean left, lean right, come closer, and go back.", 1.5),

@@ -28,7 +28,7 @@ REACTION_NS = 200_000_000
 LINGER_NS = 250_000_000
 LEAST_PIECE_NS = 60_000_000
 
-CIRCLE = (12.0, 11.0)
+CIRCLE = (15.0, 13.0)
 """Degrees of yaw and pitch of the synthetic participant's circles with the nose."""
 LEAN = HeadPose(roll_deg=6, x_mm=45, z_mm=40)
 

@@ -59,8 +59,8 @@ def test_without_a_pose_there_is_no_box_and_an_unknown_pose_is_not_flagged():
         ((0, 0, 0, -45, 0, 550), "Move 40 mm to the left."),
         ((0, 0, 0, 0, 35, 550), "Sit 40 mm higher."),
         ((0, 0, 0, 0, -35, 550), "Sit 40 mm lower."),
-        ((0, 0, 0, 0, 0, 610), "Move 40 mm closer."),
-        ((0, 0, 0, 0, 0, 490), "Move 40 mm back."),
+        ((0, 0, 0, 0, 0, 610), "Move 50 mm closer."),
+        ((0, 0, 0, 0, 0, 490), "Move 50 mm back."),
         (MIDDLE, ""),
         ((12, 0, 0, 80, 0, 550), "Move 80 mm to the right."),  # the worst, one move at a time
     ],
