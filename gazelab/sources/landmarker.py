@@ -63,7 +63,8 @@ class Landmarker:
         try:
             return _copied(result)
         finally:
-            self._task._lib.MpFaceLandmarkerCloseResult(ctypes.byref(result))
+            # The result is ours alone: freeing it needs no turn on the task's own thread.
+            self._task._lib._lib.MpFaceLandmarkerCloseResult(ctypes.byref(result))
 
 
 def make_task(model: bytes, mode: str, min_confidence: float) -> Any:
