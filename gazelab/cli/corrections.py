@@ -16,7 +16,7 @@ from gazelab.core.errors import ConfigError, GazelabError
 
 if TYPE_CHECKING:
     from gazelab.core.gaze import GazeArray
-    from gazelab.pipeline.corrected import Move
+    from gazelab.pipeline.correcting import Move
     from gazelab.sessions.correction_entries import Correction
     from gazelab.sessions.reader import Session
     from gazelab.sessions.sections import Section
@@ -83,7 +83,8 @@ def shift(
 
     Example: gazelab sessions shift reading1 --dx 12 --dy -30 --trials 3-7 --reason "sat lower since trial 3"
     """
-    from gazelab.pipeline import corrected
+    from gazelab.pipeline import correcting
+    from gazelab.pipeline.corrected import corrected_gaze
     from gazelab.sessions.correction_entries import ShiftEntry
     from gazelab.sessions.reader import Session
 
@@ -91,8 +92,8 @@ def shift(
         raise ConfigError("a shift by nothing.", todo="Give --dx, --dy or both.")
     opened = Session.open(session_folder(session, data))
     entry = ShiftEntry(_section(opened, trials, from_ns, until_ns), dx, dy, unit)
-    before = corrected.corrected_gaze(opened)
-    _say(opened, before, corrected.shift(opened, entry, reason, author), as_json)
+    before = corrected_gaze(opened)
+    _say(opened, before, correcting.shift(opened, entry, reason, author), as_json)
 
 
 def recalibrate(
@@ -115,13 +116,14 @@ def recalibrate(
     Example: gazelab sessions recalibrate reading1 --profile calibration/P01_2026-03-14T11-02-00Z --trials 5-
     --reason "calibrated again after the break"
     """
-    from gazelab.pipeline import corrected
+    from gazelab.pipeline import correcting
+    from gazelab.pipeline.corrected import corrected_gaze
     from gazelab.sessions.reader import Session
 
     opened = Session.open(session_folder(session, data))
     section = _section(opened, trials, from_ns, until_ns)
-    before = corrected.corrected_gaze(opened)
-    _say(opened, before, corrected.recalibrate(opened, profile, section, reason, author), as_json)
+    before = corrected_gaze(opened)
+    _say(opened, before, correcting.recalibrate(opened, profile, section, reason, author), as_json)
 
 
 def undo(
@@ -157,7 +159,7 @@ def _gaze_if_any(session: Session) -> GazeArray | None:
 
 
 def _say(session: Session, before: GazeArray | None, made: Correction, as_json: bool) -> None:
-    from gazelab.pipeline.corrected import Move
+    from gazelab.pipeline.correcting import Move
 
     after = _gaze_if_any(session)
     both = None if before is None or after is None else (before, after)

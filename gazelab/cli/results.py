@@ -20,7 +20,7 @@ from gazelab.cli.options import (
     settings_of,
 )
 from gazelab.cli.sessions import SessionArgument, session_folder
-from gazelab.pipeline.corrected import Layers
+from gazelab.pipeline.layers import Layers
 
 if TYPE_CHECKING:
     from gazelab.pipeline.compare import MapChoice, SkippedTrial, TrialComparison

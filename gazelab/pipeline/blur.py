@@ -17,10 +17,10 @@ def sigma_of(replay: Replay, trial: Trial) -> tuple[float, dict[str, Any]]:
     """Choose the blur of the fixation density, in raster px, and say how.
 
     One degree (Le Meur and Baccino 2013, 10.3758/s13428-012-0226-9), or where the screen's size is unknown
-    3 % of the picture's width; but never less than the session's validated error, so that a tracker's error
-    does not read as the model's.
+    3 % of the picture's width; but never less than the validated error of the calibration that the gaze comes
+    from, so that a tracker's error does not read as the model's.
     """
-    screen, profile = replay.screen, replay.session.header.profile
+    screen, profile = replay.screen, replay.calibration(trial)
     if not screen.has_degrees:
         share = sigma_from_share(RASTER_COLS, FALLBACK_SIGMA_SHARE)
         error_px = _figure(profile, "accuracy_px") * RASTER_COLS / trial.placement.width_px

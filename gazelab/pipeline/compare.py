@@ -19,8 +19,8 @@ from gazelab.core.attention import AttentionMap, AttentionTrace
 from gazelab.core.errors import AttentionError, GazelabError, SessionError
 from gazelab.metrics.agreement import Agreement, score_map
 from gazelab.pipeline.blur import sigma_of
-from gazelab.pipeline.corrected import Layers
 from gazelab.pipeline.keep import keep_fixations, keep_scores
+from gazelab.pipeline.layers import Layers
 from gazelab.pipeline.quality_limits import QualityLimits
 from gazelab.pipeline.replay import RASTER_COLS, Replay
 from gazelab.pipeline.session_quality import (

@@ -3,31 +3,26 @@
 from __future__ import annotations
 
 import hashlib
-import math
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any
 
 import numpy as np
 
-from gazelab.calibration.profile import NPZ_NAME, Profile, check_fits, load_profile
-from gazelab.core.errors import CalibrationError, ConfigError, SessionError
+from gazelab.calibration.profile import NPZ_NAME, Profile, load_profile
+from gazelab.core.errors import CalibrationError, SessionError
 from gazelab.core.gaze import GazeArray
-from gazelab.core.geometry import Screen
-from gazelab.pipeline.calibrate import binding_of
+from gazelab.pipeline.calibrate import profile_facts
+from gazelab.pipeline.layers import Layers, check_layers
 from gazelab.processing.shifts import move_deg, move_px, shifted
 from gazelab.sessions.correction_entries import Change, Correction, RecalibrateEntry, ShiftEntry
-from gazelab.sessions.corrections import CorrectionLog, append_correction, read_corrections
+from gazelab.sessions.corrections import CorrectionLog, read_corrections
 from gazelab.sessions.drift import live_shifts
 from gazelab.sessions.files import read_file
-from gazelab.sessions.profiles import MAX_PROFILE_BYTES, copy_profile
+from gazelab.sessions.profiles import MAX_PROFILE_BYTES
 from gazelab.sessions.reader import Session
-from gazelab.sessions.sections import Section
-from gazelab.sources.recorded import Recorded, predicted_gaze
-
-Layers = Literal["all", "live", "raw"]
-"""Which corrections count. raw: none, as measured; live: those of the drift checks, as the live view had
-them; all: those, and what was corrected afterwards."""
+from gazelab.sessions.trials import Trial
+from gazelab.sources.recorded import predicted_gaze
 
 
 def corrected_gaze(
@@ -94,71 +89,26 @@ def corrections_in_force(
     return said + [f"correction {e.number}: {e.change.text()} ({e.reason})" for e in entries]
 
 
+def calibration_of(
+    session: Session, trial: Trial, layers: Layers = "all", *, log: CorrectionLog | None = None
+) -> Mapping[str, Any]:
+    """Give the figures of the calibration that a trial's gaze comes from, as a session's header has them.
+
+    The one in force while recording, or the last recalibration whose section the trial's onset is in.
+    """
+    onset = np.array([trial.onset_ns], np.int64)
+    found: Mapping[str, Any] = session.header.profile
+    for entry in _entries(session, layers, log):
+        change = entry.change
+        if isinstance(change, RecalibrateEntry) and change.section.rows(onset, session.trials())[0]:
+            found = profile_facts(_profile_of(session, change), Path(change.profile).name)
+    return found
+
+
 def _entries(session: Session, layers: Layers, log: CorrectionLog | None) -> tuple[Correction, ...]:
     if layers != "all":
         return ()
     return (read_corrections(session.path) if log is None else log).in_force
-
-
-def check_layers(layers: str) -> None:
-    """Refuse a name that means nothing.
-
-    Raises
-    ------
-    ConfigError
-    """
-    if layers not in get_args(Layers):
-        raise ConfigError(f"there is no gaze {layers!r}.", todo=f"Use one of {', '.join(get_args(Layers))}.")
-
-
-def recalibrate(
-    session: Session, profile_folder: Path, section: Section, reason: str, author: str = ""
-) -> Correction:
-    """Let a section's gaze be predicted by another profile; its folder is copied into the session.
-
-    Parameters
-    ----------
-    session : Session
-        With features.
-    profile_folder : Path
-    section : Section
-    reason, author : str
-
-    Raises
-    ------
-    SessionError
-        The session has no features, the section is none of it, or it cannot be written.
-    CalibrationError
-        The profile is broken, or of another participant, screen, source or version of the features.
-    """
-    if not reason.strip():
-        raise SessionError("a correction needs a reason.", todo="Say why it is made.")
-    section.rows(np.zeros(0, np.int64), session.trials())
-    profile = load_profile(profile_folder)
-    source = Recorded(session, mapping=profile.mapping)
-    check_fits(profile, session.header.participant, session.header.screen, binding_of(source))
-    place = _copy_in_session(session.path, profile_folder)
-    entry = RecalibrateEntry(section, place, _mapping_sha256(session.path / place))
-    return append_correction(session.path, entry, reason, author)
-
-
-def shift(session: Session, entry: ShiftEntry, reason: str, author: str = "") -> Correction:
-    """Move a section's gaze.
-
-    Raises
-    ------
-    SessionError
-        The section is none of the session, degrees are asked for and the screen has none, or it cannot be
-        written.
-    """
-    entry.section.rows(np.zeros(0, np.int64), session.trials())
-    if entry.unit == "deg" and not session.header.screen.has_degrees:
-        raise SessionError(
-            "the session's screen has no size in mm, so there are no degrees.",
-            where=session.path,
-            todo="Give the shift in px.",
-        )
-    return append_correction(session.path, entry, reason, author)
 
 
 def _put_on(change: Change, gaze: GazeArray, session: Session) -> None:
@@ -186,7 +136,7 @@ def _profile_of(session: Session, change: RecalibrateEntry) -> Profile:
     except CalibrationError as fault:
         todo = "Undo the correction that it is for: gazelab sessions corrections, then undo."
         raise CalibrationError(fault.what, where=fault.where, todo=todo) from fault
-    if _mapping_sha256(folder) != change.mapping_sha256:
+    if mapping_sha256(folder) != change.mapping_sha256:
         raise SessionError(
             "not the calibration that the correction was made with.",
             where=folder,
@@ -195,16 +145,8 @@ def _profile_of(session: Session, change: RecalibrateEntry) -> Profile:
     return profile
 
 
-def _copy_in_session(session: Path, profile_folder: Path) -> str:
-    """Give the place of a profile in the session: a copy that is there already, or a new one."""
-    wanted = _mapping_sha256(profile_folder)
-    for there in sorted((session / "calibration").glob("*/")):
-        if there.name.startswith(profile_folder.name) and _mapping_sha256(there) == wanted:
-            return f"calibration/{there.name}"
-    return copy_profile(profile_folder, session / "calibration")
-
-
-def _mapping_sha256(profile: Path) -> str:
+def mapping_sha256(profile: Path) -> str:
+    """Hash the mapping of a profile's folder; "" where there is none."""
     try:
         return hashlib.sha256(read_file(profile / NPZ_NAME, MAX_PROFILE_BYTES)).hexdigest()
     except FileNotFoundError:
@@ -214,39 +156,3 @@ def _mapping_sha256(profile: Path) -> str:
 def _seconds(session: Session, time_ns: int) -> str:
     start = session.header.started
     return f"{time_ns} ns" if start is None else f"{(time_ns - start.clock_ns) / 1e9:.1f} s"
-
-
-@dataclass(frozen=True, slots=True)
-class Move:
-    """What a correction changed.
-
-    Attributes
-    ----------
-    n_samples : int
-        Whose gaze is another now.
-    mean_px, mean_deg : float
-        Mean distance that they moved; NaN where none moved, or there are no degrees.
-    n_gained, n_lost : int
-        Samples that have gaze now and had none, and the other way round.
-    """
-
-    n_samples: int
-    mean_px: float
-    mean_deg: float
-    n_gained: int
-    n_lost: int
-
-    @classmethod
-    def between(cls, before: GazeArray, after: GazeArray, screen: Screen) -> Move:
-        """Compare two versions of the same samples."""
-        had, has = before["valid"], after["valid"]
-        places = [g[axis][had & has].astype(np.float64) for g in (before, after) for axis in ("x_px", "y_px")]
-        x0, y0, x1, y1 = places
-        far = np.hypot(x1 - x0, y1 - y0)
-        other = far > 0
-        gained, lost = int((has & ~had).sum()), int((had & ~has).sum())
-        if not other.any():
-            return cls(gained + lost, math.nan, math.nan, gained, lost)
-        deg = screen.angle_deg(x0[other], y0[other], x1[other], y1[other])
-        n = int(other.sum()) + gained + lost
-        return cls(n, float(far[other].mean()), float(deg.mean()), gained, lost)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +15,8 @@ from gazelab.core.gaze import EventArray, GazeArray, GazeView, SourceState
 from gazelab.core.geometry import Screen
 from gazelab.core.picture import Picture
 from gazelab.metrics.density import fixation_density
-from gazelab.pipeline.corrected import Layers, check_layers, corrected_gaze, corrections_in_force
+from gazelab.pipeline.corrected import calibration_of, corrected_gaze, corrections_in_force
+from gazelab.pipeline.layers import Layers, check_layers
 from gazelab.pipeline.trial_fixations import PAD_NS, TrialFixations
 from gazelab.pipeline.view import build_view
 from gazelab.processing.blinks import PAD_S, blink_mask
@@ -50,6 +53,7 @@ class Replay:
         self.problem = ""
         self.screen: Screen = session.header.screen
         self.trials: list[Trial] = session.trials()
+        self._calibrations: dict[int, Mapping[str, Any]] = {}
         self._online: dict[int, TrialFixations] = {}
         self._offline: dict[int, EventArray] = {}
         self._rows: dict[tuple[int, int], GazeArray] = {}
@@ -87,6 +91,13 @@ class Replay:
     def gaze(self) -> GazeArray:
         """Give every sample of the session with the corrections of these layers, shape (n,), GAZE_DTYPE."""
         return self._gaze
+
+    def calibration(self, trial: Trial) -> Mapping[str, Any]:
+        """Give the figures of the calibration that the trial's gaze comes from; {} without one."""
+        if trial.index not in self._calibrations:
+            found = calibration_of(self.session, trial, self.layers, log=self._log)
+            self._calibrations[trial.index] = found
+        return self._calibrations[trial.index]
 
     @cached_property
     def corrections(self) -> tuple[str, ...]:

@@ -17,7 +17,8 @@ from PyQt6.QtWidgets import QComboBox, QGridLayout, QHBoxLayout, QLineEdit, QSpi
 from gazelab.calibration.profile import list_profiles
 from gazelab.core.errors import GazelabError
 from gazelab.core.gaze import GazeView
-from gazelab.pipeline import corrected
+from gazelab.pipeline import correcting
+from gazelab.pipeline.corrected import corrections_in_force
 from gazelab.pipeline.replay import Replay
 from gazelab.processing.shifts import move_px
 from gazelab.sessions.correction_entries import Correction, ShiftEntry, UndoEntry
@@ -107,7 +108,7 @@ class CorrectionsPanel(QWidget):
             self.layers.setCurrentIndex(self.layers.findData(replay.layers))
             try:
                 log = read_corrections(replay.session.path)
-                self.list.show_log(corrected.corrections_in_force(replay.session, "live"), log)
+                self.list.show_log(corrections_in_force(replay.session, "live"), log)
             except GazelabError as fault:
                 self._failed(fault)
             if replay.session.header.feature_version:
@@ -176,14 +177,14 @@ class CorrectionsPanel(QWidget):
         if replay is not None and trial is not None:
             dx_px, dy_px = self.shift_px
             entry = ShiftEntry(self._section(trial), float(dx_px), float(dy_px))
-            self._do(lambda reason: corrected.shift(replay.session, entry, reason))
+            self._do(lambda reason: correcting.shift(replay.session, entry, reason))
 
     def _save_profile(self) -> None:
         replay, trial = self._replay, self._trial
         path = cast(Path | None, self.profiles.currentData())
         if replay is not None and trial is not None and path is not None:
             section = self._section(trial)
-            self._do(lambda reason: corrected.recalibrate(replay.session, path, section, reason))
+            self._do(lambda reason: correcting.recalibrate(replay.session, path, section, reason))
 
     def _undo_or_redo(self) -> None:
         replay, entry = self._replay, self.list.chosen

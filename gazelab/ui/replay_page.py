@@ -15,7 +15,7 @@ from gazelab.core.attention import AttentionTrace
 from gazelab.core.errors import GazelabError
 from gazelab.core.gaze import GazeArray
 from gazelab.pipeline.blur import sigma_of
-from gazelab.pipeline.corrected import Layers
+from gazelab.pipeline.layers import Layers
 from gazelab.pipeline.replay import Replay
 from gazelab.sessions.trials import Trial
 from gazelab.ui.canvas import Heat

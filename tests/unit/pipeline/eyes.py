@@ -42,7 +42,13 @@ def eyes_at(x_px: float, y_px: float, rng: np.random.Generator, moved_px: float 
     return row
 
 
-def save_calibration(root: Path, participant: str = "P1", moved_px: float = 0.0, **binding: str) -> Path:
+def save_calibration(
+    root: Path,
+    participant: str = "P1",
+    moved_px: float = 0.0,
+    accuracy_deg: float = float("nan"),
+    **binding: str,
+) -> Path:
     """Calibrate on nine targets, perhaps with a moved head, and save the profile."""
     rng = np.random.default_rng(3)
     targets = [t for t in calibration_targets(9, SCREEN) for _ in range(8)]
@@ -51,6 +57,7 @@ def save_calibration(root: Path, participant: str = "P1", moved_px: float = 0.0,
     mapping = fit(rows, places, np.array([t.index for t in targets]), SCREEN)
     nan = float("nan")
     figures = {k: nan for k in Validation.__slots__ if k not in ("targets", "n_with_data", "screen_width_px")}
+    figures["accuracy_deg"] = accuracy_deg
     validation = Validation((), n_with_data=0, screen_width_px=1920, **figures)
     source = {
         "name": "webcam",

@@ -8,8 +8,10 @@ import pytest
 
 from gazelab.calibration.profile import load_profile
 from gazelab.core.errors import CalibrationError, ConfigError, SessionError
+from gazelab.pipeline.blur import sigma_of
 from gazelab.pipeline.compare import MapChoice, compare_trial, trace_for
-from gazelab.pipeline.corrected import corrected_gaze, corrections_in_force, recalibrate, shift
+from gazelab.pipeline.corrected import corrected_gaze, corrections_in_force
+from gazelab.pipeline.correcting import recalibrate, shift
 from gazelab.pipeline.keep import fixation_inputs, keep_fixations
 from gazelab.pipeline.replay import Replay
 from gazelab.pipeline.report import report_data, score_table
@@ -282,3 +284,13 @@ def test_G17_a_profile_of_another_version_is_told_with_what_to_do_and_can_be_und
     append_correction(session.path, UndoEntry(entry.number), "new version", "me")
     assert corrected_gaze(session).tobytes() == session.gaze().tobytes()
     assert Replay.open_or_live(session.path).problem == ""
+
+
+def test_a_recalibrated_trial_is_blurred_by_the_error_of_its_own_calibration(moved, tmp_path):
+    session, *_ = moved
+    coarse = save_calibration(tmp_path, moved_px=150.0, accuracy_deg=3.0)
+    recalibrate(session, coarse, Section(trials=(1, 1)), "why", "me")
+    replay = Replay(session)
+    blurs = [sigma_of(replay, trial)[1]["sigma_deg"] for trial in replay.trials]
+    assert blurs == [1.0, 3.0]
+    assert [sigma_of(Replay(session, "live"), trial)[1]["sigma_deg"] for trial in replay.trials] == [1.0, 1.0]
