@@ -118,11 +118,10 @@ def bounds_ns(pieces: Sequence[Piece], time_ns: Ints, interval_s: float, segment
     numpy.ndarray, shape (len(pieces), 2), int64
         Onset and offset, both inclusive; not overlapping.
     """
-    out = np.empty((len(pieces), 2), np.int64)
+    first, last = np.array(pieces, np.int64).reshape(-1, 2).T
     most = int(interval_s * 1e9 / 2) if np.isfinite(interval_s) else 0
     start, stop = segment
-    for row, (first, last) in enumerate(pieces):
-        before = int(time_ns[first] - time_ns[first - 1]) // 2 if first > start else 0
-        after = (int(time_ns[last + 1] - time_ns[last]) - 1) // 2 if last + 1 < stop else 0
-        out[row] = time_ns[first] - min(before, most), time_ns[last] + min(after, most)
-    return out
+    before = np.where(first > start, (time_ns[first] - time_ns[np.maximum(first - 1, 0)]) // 2, 0)
+    after = np.where(last + 1 < stop, (time_ns[np.minimum(last + 1, stop - 1)] - time_ns[last] - 1) // 2, 0)
+    onset, offset = time_ns[first] - np.minimum(before, most), time_ns[last] + np.minimum(after, most)
+    return np.stack([onset, offset], axis=-1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,6 +11,7 @@ from gazelab.processing.events_samples import WINDOW_S, Samples
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
 Piece = tuple[int, int]
 
 FAST_DEG_S = 30.0
@@ -33,11 +36,29 @@ def speed_deg_s(time_s: Floats, x_deg: Floats, y_deg: Floats) -> Floats:
     if n < 2:
         return np.full(n, np.nan)
     half = WINDOW_S / 2 + 1e-9
-    first = np.searchsorted(time_s, time_s - half, "left")
-    last = np.searchsorted(time_s, time_s + half, "right") - 1
+    steps = np.diff(time_s)
+    reach = int(half / steps.max())
+    if not reach or int(half / steps.min()) != reach or n <= 2 * reach:
+        return _speed(*_windows(time_s, half), time_s, x_deg, y_deg)
+    # Evenly spaced, as most recordings: the windows need no search.
+    out = np.empty(n)
+    x, y, t = (column[2 * reach :] - column[: -2 * reach] for column in (x_deg, y_deg, time_s))
+    out[reach : n - reach] = np.sqrt(x * x + y * y) / t
+    i = np.r_[:reach, n - reach : n]
+    out[i] = _speed(np.maximum(i - reach, 0), np.minimum(i + reach, n - 1), time_s, x_deg, y_deg)
+    return out
+
+
+def _windows(time_s: Floats, half_s: float) -> tuple[Ints, Ints]:
+    """Give the first and the last sample of the window around each."""
+    first = np.searchsorted(time_s, time_s - half_s, "left")
+    last = np.searchsorted(time_s, time_s + half_s, "right") - 1
     lone = first == last
-    first = np.where(lone, np.maximum(np.arange(n) - 1, 0), first)
-    last = np.where(lone & (first == last), 1, last)
+    first = np.where(lone, np.maximum(np.arange(len(time_s)) - 1, 0), first)
+    return first, np.where(lone & (first == last), 1, last)
+
+
+def _speed(first: Ints, last: Ints, time_s: Floats, x_deg: Floats, y_deg: Floats) -> Floats:
     way = np.hypot(x_deg[last] - x_deg[first], y_deg[last] - y_deg[first])
     out: Floats = way / (time_s[last] - time_s[first])
     return out
@@ -86,12 +107,23 @@ def runs(mask: Bools) -> list[Piece]:
 
 def merge(pieces: list[Piece], time_s: Floats, x_deg: Floats, y_deg: Floats) -> list[Piece]:
     """Join neighbours whose mean places lie within .5 degrees and whose ends lie within 75 ms."""
+    first, last = np.array(pieces, np.int64).reshape(-1, 2).T
+    until = [np.concatenate([[0.0], np.cumsum(column)]) for column in (x_deg, y_deg)]
+    sums = zip(*(column[end].tolist() for column in until for end in (first, last + 1)), strict=True)
+    times = zip(time_s[first].tolist(), time_s[last].tolist(), strict=True)
     out: list[Piece] = []
-    for first, last in pieces:
-        if out and time_s[first] - time_s[out[-1][1]] <= MERGE_S:
-            a, b = slice(out[-1][0], out[-1][1] + 1), slice(first, last + 1)
-            if np.hypot(x_deg[a].mean() - x_deg[b].mean(), y_deg[a].mean() - y_deg[b].mean()) <= MERGE_DEG:
-                out[-1] = (out[-1][0], last)
-                continue
-        out.append((first, last))
+    # Of the newest piece: its sums of x and y up to its first sample, its mean place, and when it ended.
+    x_before = y_before = 0.0
+    place, ended_s = (math.nan, math.nan), -math.inf
+    for piece, (x_a, x_b, y_a, y_b), (begun_s, over_s) in zip(pieces, sums, times, strict=True):
+        n = piece[1] + 1 - piece[0]
+        here = (x_b - x_a) / n, (y_b - y_a) / n
+        if begun_s - ended_s <= MERGE_S and math.dist(place, here) <= MERGE_DEG:
+            out[-1] = (out[-1][0], piece[1])
+            n = piece[1] + 1 - out[-1][0]
+            here = (x_b - x_before) / n, (y_b - y_before) / n
+        else:
+            out.append(piece)
+            x_before, y_before = x_a, y_a
+        place, ended_s = here, over_s
     return out

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,6 +28,7 @@ WINDOW_S = 0.020
 """Over this time I-VT takes speeds (Tobii white paper)."""
 MAX_ECCENTRICITY_DEG = 80.0
 MAD_TO_SD = 1.4826
+NOISE_PAIRS = 20_000
 
 log = logging.getLogger(__name__)
 
@@ -89,24 +91,27 @@ def usable_samples(time_ns: ArrayLike, x_px: ArrayLike, y_px: ArrayLike, screen:
         raise ValueError(f"time, x and y of shapes {t.shape}, {x.shape} and {y.shape}")
     in_order, clock = stamp_order(t)
     x_deg, y_deg = screen.to_deg(x, y)
-    keep = in_order & ~lost_samples(x, y, x_deg, y_deg)
-    index = np.flatnonzero(keep)
-    spiky = spikes(t[index], x_deg[index], y_deg[index])
-    index = index[~spiky]
-    t, x_deg, y_deg, clock = t[index], x_deg[index], y_deg[index], clock[index]
-    steps_s = np.diff(t)[np.diff(clock) == 0] / 1e9
+    columns: tuple[NDArray[Any], ...] = (t, x_deg, y_deg, clock, np.arange(len(t)))
+    columns = _kept(columns, in_order & ~lost_samples(x, y, x_deg, y_deg))
+    t, x_deg, y_deg, clock, index = _kept(columns, ~spikes(*columns[:3]))
+    all_steps_s = np.diff(t) / 1e9
+    resets = np.flatnonzero(np.diff(clock)) if len(clock) and clock[-1] else np.zeros(0, np.int64)
+    steps_s = np.delete(all_steps_s, resets) if resets.size else all_steps_s
     interval = float(np.median(steps_s)) if steps_s.size else float("nan")
-    segments = _segments(t, clock, steps_s)
+    segments = _segments(len(t), all_steps_s, steps_s, resets)
     apart = max(1, round(WINDOW_S / interval)) if interval < WINDOW_S else 1
     noise = sample_noise_deg(x_deg, y_deg), sample_noise_deg(x_deg, y_deg, apart)
     return Samples(t, x_deg, y_deg, index, segments, interval, *noise)
 
 
+def _kept(columns: tuple[NDArray[Any], ...], keep: Bools) -> tuple[NDArray[Any], ...]:
+    return columns if keep.all() else tuple(column[keep] for column in columns)
+
+
 def lost_samples(x_px: Floats, y_px: Floats, x_deg: Floats, y_deg: Floats) -> Bools:
     """Tell which samples hold no gaze: NaN, the code (0, 0), or a place far outside the view."""
-    finite = np.isfinite(x_deg) & np.isfinite(y_deg)
-    far = np.hypot(np.where(finite, x_deg, 0), np.where(finite, y_deg, 0)) > MAX_ECCENTRICITY_DEG
-    out: Bools = ~finite | far | ((x_px == 0) & (y_px == 0))
+    near = x_deg * x_deg + y_deg * y_deg <= MAX_ECCENTRICITY_DEG**2  # False where NaN
+    out: Bools = ~near | ((x_px == 0) & (y_px == 0))
     return out
 
 
@@ -153,11 +158,12 @@ def spikes(time_ns: Ints, x_deg: Floats, y_deg: Floats) -> Bools:
     if len(time_ns) < 3:
         return flagged
     least = max(SPIKE_DEG, SPIKE_SIGMAS * sample_noise_deg(x_deg, y_deg))
-    step = np.hypot(np.diff(x_deg), np.diff(y_deg))
-    across = np.hypot(x_deg[2:] - x_deg[:-2], y_deg[2:] - y_deg[:-2])
-    span = (time_ns[2:] - time_ns[:-2]) / 1e9
-    nearer = np.minimum(step[1:], step[:-1])
-    flagged[1:-1] = (nearer > least) & (across < nearer / 2) & (span > 0) & (span <= SPIKE_SPAN_S)
+    square = np.diff(x_deg) ** 2 + np.diff(y_deg) ** 2
+    i = np.flatnonzero(np.minimum(square[1:], square[:-1]) > least**2) + 1
+    nearer = np.sqrt(np.minimum(square[i], square[i - 1]))
+    across = np.hypot(x_deg[i + 1] - x_deg[i - 1], y_deg[i + 1] - y_deg[i - 1])
+    span = (time_ns[i + 1] - time_ns[i - 1]) / 1e9
+    flagged[i] = (across < nearer / 2) & (span > 0) & (span <= SPIKE_SPAN_S)
     # Of two flagged neighbours it cannot be told which one is wrong.
     return flagged & ~(np.roll(flagged, 1) | np.roll(flagged, -1))
 
@@ -165,13 +171,16 @@ def spikes(time_ns: Ints, x_deg: Floats, y_deg: Floats) -> Bools:
 def sample_noise_deg(x_deg: ArrayLike, y_deg: ArrayLike, apart: int = 1) -> float:
     """Robust SD of one sample on one axis: the median difference of samples so far apart, scaled.
 
+    Of a long recording only some 20,000 pairs are looked at, evenly spread.
+
     Returns
     -------
     float
         Degrees; NaN with too few samples.
     """
     columns = np.asarray(x_deg, float), np.asarray(y_deg, float)
-    steps = np.concatenate([column[apart:] - column[:-apart] for column in columns])
+    every = max(1, len(columns[0]) // NOISE_PAIRS)
+    steps = np.concatenate([column[apart::every] - column[:-apart:every] for column in columns])
     return float(MAD_TO_SD * np.median(np.abs(steps)) / np.sqrt(2)) if steps.size else float("nan")
 
 
@@ -180,12 +189,11 @@ def longest_bridge_s(steps_s: Floats) -> float:
     return GAP_S + float(np.quantile(steps_s, 0.9))
 
 
-def _segments(time_ns: Ints, clock: Ints, steps_s: Floats) -> list[tuple[int, int]]:
-    if not len(time_ns):
+def _segments(n: int, all_steps_s: Floats, steps_s: Floats, resets: Ints) -> list[tuple[int, int]]:
+    """Cut where the clock was reset and at long steps; `steps_s` are those within one clock."""
+    if not n:
         return []
-    cuts = np.zeros(0, np.int64)
+    cuts = resets
     if steps_s.size:
-        broken = (np.diff(time_ns) / 1e9 > longest_bridge_s(steps_s)) | (np.diff(clock) != 0)
-        cuts = np.flatnonzero(broken) + 1
-    edges = [0, *cuts.tolist(), len(time_ns)]
-    return list(pairwise(edges))
+        cuts = np.union1d(resets, np.flatnonzero(all_steps_s > longest_bridge_s(steps_s)))
+    return list(pairwise([0, *(cuts + 1).tolist(), n]))
