@@ -35,9 +35,10 @@ made symmetric; another person's shape gives a constant offset of some degrees, 
 _NUMBERS = np.array(list(RIGID_POINTS))
 _SHAPE = np.array(list(RIGID_POINTS.values()))
 _SHAPE = _SHAPE - _SHAPE.mean(0)
+_UPWARD = np.array([[1.0], [-1.0], [-1.0]])
+
 MAX_STEPS = 20
 """Six are usual."""
-_UPWARD = np.array([[1.0], [-1.0], [-1.0]])
 
 
 def head_turn(landmarks_px: NDArray[np.floating]) -> tuple[float, float, float]:
@@ -84,16 +85,12 @@ def _nearest_rotation(rows: list[list[float]]) -> list[list[float]] | None:
             [p * x + q * y for x, y in zip(row, cofactor, strict=True)]
             for row, cofactor in zip(rows, cofactors, strict=True)
         ]
-        if (
-            max(
-                abs(x - y)
-                for row, old in zip(nearer, rows, strict=True)
-                for x, y in zip(row, old, strict=True)
-            )
-            < 1e-9
-        ):
-            return nearer
+        change = sum(
+            abs(x - y) for pair in zip(nearer, rows, strict=True) for x, y in zip(*pair, strict=True)
+        )
         rows = nearer
+        if change < 1e-9:
+            return rows
     return None
 
 

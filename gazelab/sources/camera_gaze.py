@@ -25,6 +25,9 @@ ASSUMED_HORIZONTAL_FOV_DEG = 60.0
 that rest on it are right to about 15 %."""
 
 
+_LOST = empty_gaze(1)
+
+
 class Predicts(Protocol):
     """What a calibration's mapping offers: `GazeMapping` is one."""
 
@@ -147,7 +150,7 @@ class CameraGaze(OpenInWith):
         return frame if self._keep_frames else None
 
     def _lost(self, frame: Frame) -> np.void:
-        row: np.void = empty_gaze(1)[0]
+        row: np.void = _LOST.copy()[0]
         row["time_ns"], row["device_ns"], row["frame_index"] = frame.time_ns, frame.device_ns, frame.index
         row["arrival_ns"] = self._clock()
         return row
@@ -189,7 +192,7 @@ def put_gaze(
     row["blink"] = bool(eyes_closed(features).any())
     if row["blink"] or mapping is None:
         return
-    predicted = mapping.predict(np.array([features]))
+    predicted = mapping.predict(np.asarray(features)[None])
     row["confidence"] = predicted.confidence[0]
     if predicted.valid[0]:
         for name in ("x_px", "y_px", "left_x_px", "left_y_px", "right_x_px", "right_y_px"):
