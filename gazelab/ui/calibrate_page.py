@@ -23,6 +23,8 @@ from gazelab.ui.result_words import ResultWords
 from gazelab.ui.target_window import TargetWindow
 from gazelab.ui.workspace import Workspace
 
+FORM_PX = 292
+
 
 class CalibratePage(Page):
     """From targets to an accepted calibration.
@@ -246,6 +248,7 @@ class CalibratePage(Page):
     def _lay_out(self) -> None:
         left = QVBoxLayout()
         left.setSpacing(12)
+        self.form.setMinimumWidth(FORM_PX)
         left.addWidget(self._lay_out_form())
         left.addWidget(self.words, 1)
         sides = QHBoxLayout()
@@ -260,7 +263,7 @@ class CalibratePage(Page):
             QWidget.setTabOrder(one, other)
 
     def _lay_out_form(self) -> Card:
-        hint = self.tr("Full screen on the chosen monitor. Space: I am looking. Esc: stop.")
+        hint = self.tr("Full screen on the chosen monitor. Esc stops.")
         self.form.body.addWidget(label(hint, "muted", wrap=True))
         self.form.body.addWidget(self._start)
         saved = QHBoxLayout()

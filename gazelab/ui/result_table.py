@@ -12,6 +12,8 @@ from gazelab.calibration.validation import TargetValidation, Validation
 
 NO_DATA = "–"
 ROW_PX = 20
+LENGTHS = (1, 2, 3)
+"""Columns with degrees and px, which take what room there is."""
 
 
 def table_head() -> list[str]:
@@ -22,9 +24,8 @@ def table_head() -> list[str]:
         tr("ResultTable", "Accuracy"),
         tr("ResultTable", "RMS-S2S"),
         tr("ResultTable", "SD"),
-        tr("ResultTable", "Data loss"),
+        tr("ResultTable", "Loss"),
         tr("ResultTable", "Samples"),
-        tr("ResultTable", "Rate"),
     ]
 
 
@@ -32,12 +33,12 @@ def table_rows(validation: Validation) -> list[list[str]]:
     """Give one row for each validation target, and the overall one last; what is unknown is a dash."""
     overall = QCoreApplication.translate("ResultTable", "Overall")
     rows = [
-        [f"V{t.index + 1}", *_measures(t), str(t.n_samples) if t.n_samples else NO_DATA, ""]
+        [f"V{t.index + 1}", *_measures(t), str(t.n_samples) if t.n_samples else NO_DATA]
         for t in sorted(validation.targets, key=lambda t: t.index)
     ]
     n = sum(t.n_samples for t in validation.targets)
-    rate = f"{validation.rate_hz:.0f} Hz" if math.isfinite(validation.rate_hz) else NO_DATA
-    return [*rows, [overall, *_measures(validation), str(n) if n else NO_DATA, rate]]
+    rate = f", {validation.rate_hz:.0f} Hz" if math.isfinite(validation.rate_hz) else ""
+    return [*rows, [overall, *_measures(validation), f"{n}{rate}" if n else NO_DATA]]
 
 
 def _measures(of: TargetValidation | Validation) -> list[str]:
@@ -75,7 +76,9 @@ class ResultTable(QTableWidget):
             side.hide()
             side.setMinimumSectionSize(ROW_PX)
             side.setDefaultSectionSize(ROW_PX)
-            head.setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
+            head.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+            for column in LENGTHS:
+                head.setSectionResizeMode(column, QHeaderView.ResizeMode.Stretch)
             head.setSectionsClickable(False)
         self.set_validation(None)
 
