@@ -1,119 +1,93 @@
-"""Our fixation detectors against plain I-VT, on the same scripted gaze in the same run.
+"""Our fixation detectors beside those of others, on the same gaze in the same run.
 
-    python benchmarks/events.py [--seconds N] [--repeats N]
+    python benchmarks/events.py [--data DIR] [--peers] [--seconds N] [--repeats N] [--json FILE]
 
-The script: fixations of gamma-distributed length (mean 300 ms) with drift, saccades on the main sequence,
-white noise. F1 counts a fixation as found at an overlap of one half (intersection over union). "blind" cuts
-time into pieces of 300 ms without looking: the floor. Throughput is CPU time; trust the ratio.
+Two kinds of gaze. The scripted one runs anywhere: fixations of gamma-distributed length (mean 300 ms) with
+drift, saccades on the main sequence, and white or wandering noise (an autoregressive one, as of a device
+that smooths). `--data` adds hand-labelled recordings, `.npz` files such as `lund_*.npz` of Andersson et al.
+(2017); they are scored by the tool that `--bench` names (`eventbench.py`), which also says what the
+conditions are.
+
+`--peers` installs pymovements, I2MC and REMoDNaV with pip into an environment of its own (`--peers-dir`) and
+runs everything there; without it, those that are installed already take part. Each figure is of this run.
+
+F1 counts a fixation as found at an overlap of one half (intersection over union). "blind" cuts time into
+pieces of 300 ms without looking: the floor. "-" means that the detector refuses such gaze. Costs are CPU
+time, the least of the repeats; trust the ratio.
 """
 
 from __future__ import annotations
 
 import argparse
-import statistics
-import time
-from collections.abc import Callable
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
-import numpy as np
-
-from gazelab.core.geometry import Screen
-from gazelab.processing.events import OnlineFixations, detect_fixations
-
-SCREEN = Screen("bench", 1920, 1080, 344.0, 193.5, 600.0)
-CONDITIONS = ((250, 0.05), (250, 0.5), (60, 0.05), (60, 0.5), (30, 0.05), (30, 0.5), (30, 1.0))
-Recording = tuple[np.ndarray, np.ndarray, np.ndarray]
+ROOT = Path(__file__).resolve().parents[1]
+PEERS = ("pymovements==0.28.0", "I2MC==2.2.8", "remodnav==1.1.2")
+HERE = Path(__file__).resolve()
 
 
-def script(seconds: float, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Gaze at 1000 Hz in degrees, and the true fixations in ns."""
-    rng = np.random.default_rng(seed)
-    place, pieces, truth, now = np.zeros(2), [], [], 0
-    while now < seconds * 1000:
-        still = max(80, int(rng.gamma(4, 75)))
-        drift = np.cumsum(rng.normal(0, 0.004, (still, 2)), axis=0)
-        pieces.append(place + drift)
-        truth.append((now * 1_000_000, (now + still - 1) * 1_000_000))
-        target = rng.uniform((-14, -8), (14, 8))
-        flight = int(21 + 2.2 * np.linalg.norm(target - pieces[-1][-1]))
-        share = np.linspace(0, 1, flight)[:, None]
-        share = share**3 * (10 - 15 * share + 6 * share**2)
-        pieces.append(pieces[-1][-1] + share * (target - pieces[-1][-1]))
-        place, now = target, now + still + flight
-    xy = np.concatenate(pieces)
-    return xy[:, 0], xy[:, 1], np.array(truth)
+def install_peers(folder: Path) -> Path:
+    """Make an environment with the peers, if there is none yet; give its Python."""
+    home = folder.resolve() / "events"
+    python = home / ("Scripts" if os.name == "nt" else "bin") / "python"
+    done = home / "installed.txt"
+    if not done.exists() or done.read_text("utf-8") != "\n".join(PEERS):
+        print(f"Installing {', '.join(PEERS)} into {home} …", file=sys.stderr)
+        subprocess.run([sys.executable, "-m", "venv", "--clear", str(home)], check=True)
+        subprocess.run([str(python), "-m", "pip", "install", "-q", *PEERS], check=True)
+        done.write_text("\n".join(PEERS), "utf-8")
+    return python
 
 
-def sampled(x_deg: np.ndarray, y_deg: np.ndarray, rate_hz: float, noise_deg: float) -> Recording:
-    t_ms = np.round(np.arange(0, len(x_deg) - 1, 1000 / rate_hz)).astype(np.int64)
-    rng = np.random.default_rng(7)
-    noise = rng.normal(0, noise_deg, (2, len(t_ms)))
-    x_px, y_px = SCREEN.to_px(x_deg[t_ms] + noise[0], y_deg[t_ms] + noise[1])
-    return t_ms * 1_000_000, x_px, y_px
+def load_bench(path: Path):
+    spec = importlib.util.spec_from_file_location("eventbench", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
-def plain_ivt(time_ns: np.ndarray, x_px: np.ndarray, y_px: np.ndarray) -> np.ndarray:
-    """Speed since the sample before, 30 degrees a second, at least 60 ms; nothing else."""
-    x, y = SCREEN.to_deg(x_px, y_px)
-    speed = np.hypot(np.diff(x), np.diff(y)) / (np.diff(time_ns) / 1e9)
-    slow = np.concatenate([[0], np.concatenate([[False], speed < 30]).astype(np.int8), [0]])
-    first, last = np.flatnonzero(np.diff(slow) == 1), np.flatnonzero(np.diff(slow) == -1) - 1
-    out = np.stack([time_ns[first], time_ns[last]], -1)
-    return out[out[:, 1] - out[:, 0] >= 60_000_000]
+def arguments() -> argparse.Namespace:
+    shared = ROOT.parent / "shared"
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--seconds", type=float, default=120.0, help="of scripted gaze")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--data", type=Path, help="folder of hand-labelled recordings (.npz)")
+    parser.add_argument(
+        "--bench", type=Path, default=shared / "tools" / "eventbench.py", help="what scores --data"
+    )
+    parser.add_argument("--peers", action="store_true", help="install the peers and run beside them")
+    parser.add_argument("--peers-dir", type=Path, default=ROOT / ".peers")
+    parser.add_argument("--json", type=Path, help="write every figure here too")
+    return parser.parse_args()
 
 
-def ours(time_ns: np.ndarray, x_px: np.ndarray, y_px: np.ndarray) -> np.ndarray:
-    return detect_fixations(time_ns, x_px, y_px, SCREEN)
+def main() -> int:
+    options = arguments()
+    inside = os.environ.get("GAZELAB_EVENTS_PEERS") == "1"
+    if options.peers and not inside:
+        python = install_peers(options.peers_dir)
+        path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+        there = {**os.environ, "GAZELAB_EVENTS_PEERS": "1", "PYTHONPATH": path}
+        return subprocess.run([str(python), str(HERE), *sys.argv[1:]], env=there).returncode
+    from event_contests import labelled, scripted, speed
 
-
-def ours_online(time_ns: np.ndarray, x_px: np.ndarray, y_px: np.ndarray) -> np.ndarray:
-    detector = OnlineFixations(SCREEN)
-    found = []
-    for row in zip(time_ns.tolist(), x_px.tolist(), y_px.tolist(), strict=True):
-        found += detector.push(*row)
-    return np.array(found + detector.close()).reshape(-1, 2)
-
-
-def blind(time_ns: np.ndarray, x_px: np.ndarray, y_px: np.ndarray) -> np.ndarray:
-    start = np.arange(time_ns[0], time_ns[-1], 300_000_000)
-    return np.stack([start, start + 299_999_999], -1)
-
-
-def f1(truth: np.ndarray, found: np.ndarray) -> float:
-    hits = 0
-    for onset, offset in truth:
-        near = found[(found[:, 1] > onset) & (found[:, 0] < offset)]
-        inter = np.minimum(near[:, 1], offset) - np.maximum(near[:, 0], onset)
-        union = np.maximum(near[:, 1], offset) - np.minimum(near[:, 0], onset)
-        hits += bool((inter > 0.5 * union).any())
-    return 2 * hits / (len(truth) + len(found))
-
-
-def cpu_us(detect: Callable[..., np.ndarray], recording: Recording, repeats: int) -> float:
-    costs = []
-    for _ in range(repeats):
-        start = time.process_time()
-        detect(*recording)
-        costs.append(time.process_time() - start)
-    return statistics.median(costs) / len(recording[0]) * 1e6
-
-
-def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--seconds", type=float, default=120.0)
-    arguments.add_argument("--repeats", type=int, default=3)
-    options = arguments.parse_args()
-    x, y, truth = script(options.seconds, seed=1)
-    contestants = {"plain I-VT": plain_ivt, "offline": ours, "online": ours_online, "blind": blind}
-    print(f"{'rate, noise':16}{'detector':12}{'F1':>6}{'µs/sample':>11}{'ratio':>8}")
-    for rate_hz, noise_deg in CONDITIONS:
-        recording = sampled(x, y, rate_hz, noise_deg)
-        base = None
-        for name, detect in contestants.items():
-            cost = cpu_us(detect, recording, options.repeats)
-            base = base or cost
-            label = f"{rate_hz} Hz, {noise_deg:g}°"
-            print(f"{label:16}{name:12}{f1(truth, detect(*recording)):6.2f}{cost:11.2f}{cost / base:8.1f}")
+    figures = {"scripted": scripted(options.seconds), "speed": speed(options.repeats)}
+    if options.data is not None:
+        if not options.bench.is_file():
+            print(f"{options.bench} is not there: name the scoring tool with --bench.", file=sys.stderr)
+            return 2
+        figures["labelled"] = labelled(load_bench(options.bench), options.data)
+    if options.json is not None:
+        options.json.write_text(json.dumps(figures, indent=1), "utf-8")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())
