@@ -7,6 +7,10 @@ along by D sin(t). So with the iris at rest among the corners a turn by one degr
 D / w, over 57.3, would: 0.004 eye widths (w = 29 mm). How many px that is, and in which direction, the
 calibration tells: the slope of the iris on the targets.
 
+A turned eye also looks different in ways that are no sum: the iris moves less the further it is turned from
+the camera, corners and lids shift by the square of a turn. So the ridge gets products of the iris's place and
+the turns, and of the turns with each other, at half weight.
+
 The turn itself is only known to a degree or two. Within `REACH` standard deviations of the calibration's
 turns the ridge decides what it is worth; there a head that kept still teaches it to leave the noise alone.
 Beyond, the learnt part stays at its edge, so that it can't explode, and geometry goes on alone.
@@ -19,11 +23,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from gazelab.calibration.eyes import IRIS_SCALE
+
 Floats = NDArray[np.float64]
 
 TURNS = ("yaw_deg", "pitch_deg", "roll_deg")
 SCALE_DEG = 4.0
 """A turn by so much counts as much as a grey value's usual change."""
+PRODUCT_SCALE_DEG = 8.0
+PRODUCT_WEIGHT = 0.5
+N_HEAD = 13
+"""Three turns, six products with the iris's place, four of the turns with each other."""
 
 IRIS_PER_DEG = 0.004
 """Eye widths of iris motion that a turn of the head by one degree stands for; see above."""
@@ -46,11 +56,14 @@ class HeadTerms:
         Middle of yaw, pitch and roll, and how far from it the calibration speaks for itself.
     px_per_deg : numpy.ndarray, shape (2,)
         What a turn beyond that adds: x by yaw, y by pitch.
+    iris : numpy.ndarray, shape (2,)
+        Middle of the irises' place in their eyes.
     """
 
     centre_deg: Floats
     reach_deg: Floats
     px_per_deg: Floats
+    iris: Floats
 
     @classmethod
     def of(cls, rows: NDArray[np.void], targets_px: Floats, eyes: NDArray[np.bool_]) -> HeadTerms:
@@ -65,52 +78,74 @@ class HeadTerms:
         """
         turns = _turns(rows)
         known = np.isfinite(turns).all(1)
-        if not known.any():
-            return cls(np.zeros(3), np.full(3, REACH * NOISE_DEG), np.zeros(2))
-        centre = np.median(turns[known], axis=0)
-        reach = REACH * np.hypot(turns[known].std(0), NOISE_DEG)
         use = known & eyes.any(1)
-        return cls(centre, reach, _px_per_deg(rows[use], targets_px[use], eyes[use], turns[use]))
+        if not use.any():
+            return cls(np.zeros(3), np.full(3, REACH * NOISE_DEG), np.zeros(2), np.zeros(2))
+        turns, iris = turns[use], _iris(rows[use], eyes[use])
+        reach = REACH * np.hypot(turns.std(0), NOISE_DEG)
+        per_deg = _px_per_deg(iris, targets_px[use], turns)
+        return cls(np.median(turns, axis=0), reach, per_deg, np.median(iris, axis=0))
 
-    def split(self, rows: NDArray[np.void]) -> tuple[Floats, Floats]:
+    def split(self, rows: NDArray[np.void], eyes: NDArray[np.bool_]) -> tuple[Floats, Floats]:
         """Part each turn into what the ridge gets and what geometry says of the rest.
+
+        Parameters
+        ----------
+        rows : numpy.ndarray, shape (n,), FEATURE_DTYPE
+        eyes : numpy.ndarray, shape (n, 2), bool
+            Which can be used.
 
         Returns
         -------
-        columns : numpy.ndarray, shape (n, 3)
+        columns : numpy.ndarray, shape (n, N_HEAD)
             0 where the turn is unknown.
         beyond_px : numpy.ndarray, shape (n, 2)
         """
         away = _turns(rows) - self.centre_deg
         away[np.isnan(away)] = 0.0
         within = np.minimum(np.maximum(away, -self.reach_deg), self.reach_deg)
-        return within / SCALE_DEG, (away - within)[:, :2] * self.px_per_deg
+        return self._columns(within, _iris(rows, eyes)), (away - within)[:, :2] * self.px_per_deg
+
+    def _columns(self, turns: Floats, iris: Floats) -> Floats:
+        out = np.empty((len(turns), N_HEAD))
+        out[:, :3] = turns / SCALE_DEG
+        small = turns * (PRODUCT_WEIGHT / PRODUCT_SCALE_DEG)
+        moved = (iris - self.iris) / IRIS_SCALE
+        out[:, 3:6], out[:, 6:9] = small * moved[:, :1], small * moved[:, 1:]
+        out[:, 9:12] = small * turns / PRODUCT_SCALE_DEG
+        out[:, 12] = small[:, 0] * turns[:, 1] / PRODUCT_SCALE_DEG
+        return out
 
 
 def _turns(rows: NDArray[np.void]) -> Floats:
     return np.array([rows[k] for k in TURNS], np.float64).T
 
 
-def _px_per_deg(rows: NDArray[np.void], targets: Floats, eyes: NDArray[np.bool_], turns: Floats) -> Floats:
+def _iris(rows: NDArray[np.void], eyes: NDArray[np.bool_]) -> Floats:
+    """Place of the iris in its eye, the mean of the usable ones, (n, 2); 0 without one."""
+    places = np.where(eyes[..., None], rows["iris"].astype(np.float64), 0.0)
+    out: Floats = places.sum(1) / np.maximum(eyes.sum(1, keepdims=True), 1)
+    return out
+
+
+def _px_per_deg(iris: Floats, targets: Floats, turns: Floats) -> Floats:
     """Turn `IRIS_PER_DEG` into px by the slope of the irises on the targets, the head's turns held fixed.
 
     The lids hide two thirds of the iris's vertical motion, so the size of the slope is read from x and only
     the direction from y; px are square.
     """
-    if len(rows) < 6:
+    if len(iris) < 6:
         return np.zeros(2)
-    weights = eyes / eyes.sum(1, keepdims=True)
-    iris = (np.nan_to_num(rows["iris"].astype(np.float64)) * weights[..., None]).sum(1)
     causes = np.concatenate([targets, turns[:, :2]], axis=1)
     causes = causes - causes.mean(0)
     spread = np.maximum(causes.std(0), 1e-9)
     causes = causes / spread
     effects = iris - iris.mean(0)
     # Turns that hardly vary, or go along with the targets, take nothing of the slope away.
-    shrink = np.diag([1e-9, 1e-9, 0.05, 0.05]) * len(rows)
+    shrink = np.diag([1e-9, 1e-9, 0.05, 0.05]) * len(iris)
     inverse = np.linalg.inv(causes.T @ causes + shrink)
     slopes = inverse @ causes.T @ effects
-    rest = (effects - causes @ slopes).var(0) * len(rows) / max(len(rows) - 4, 1)
+    rest = (effects - causes @ slopes).var(0) * len(iris) / max(len(iris) - 4, 1)
     errors = np.sqrt(np.diag(inverse)[:2] * rest)
     by_x, by_y = np.diag(slopes[:2]) / spread[:2]
     sure_x, sure_y = np.abs(np.diag(slopes[:2])) > np.array([MIN_T_X, MIN_T_Y]) * errors

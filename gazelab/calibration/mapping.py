@@ -6,7 +6,8 @@ Patches carry the height of gaze that the iris alone can't (the lids hide two th
 the ridge on aligned eye patches goes back to the appearance-based line of Lu et al. 2014
 (10.1109/TPAMI.2014.2313123). Two things make it hold on few targets and a live head: weights pay for reading
 a misplaced box (`gazelab.calibration.eyes`), and beyond the calibration's turns geometry takes over from what
-was learnt (`gazelab.calibration.head_terms`).
+was learnt (`gazelab.calibration.head_terms`). Leaning scales the screen's places
+(`gazelab.calibration.distance`).
 
 Features have *fixed* scales, the size of change that looking across a screen makes, and are not divided by
 their own spread in this calibration: a head that kept still has a spread near nothing, and dividing by that
@@ -31,6 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gazelab.calibration.confidence import MAX_KEPT, ErrorModel, Familiarity, familiarity, fit_error_model
+from gazelab.calibration.distance import Distance
 from gazelab.calibration.eyes import both_eyes, usable_eyes
 from gazelab.calibration.head_terms import HeadTerms
 from gazelab.calibration.mapping_arrays import read_arrays, write_arrays
@@ -100,6 +102,7 @@ class GazeMapping:
     familiar : dict of str to Familiarity
         By "left" and "right": what the calibration has seen of the eye.
     head : HeadTerms
+    distance : Distance
     left_out_px : dict of int to float
         By target: offset of the median gaze when the target is left out of the fit.
     n_samples, n_dropped : int
@@ -111,6 +114,7 @@ class GazeMapping:
     planes: dict[str, Plane]
     familiar: dict[str, Familiarity]
     head: HeadTerms
+    distance: Distance
     left_out_px: dict[int, float]
     n_samples: int
     n_dropped: int
@@ -128,9 +132,12 @@ class GazeMapping:
             Arrays of shape (n,), of (1,) for one record.
         """
         rows = np.atleast_1d(np.asarray(features))
-        eyes, (head, beyond_px) = both_eyes(rows), self.head.split(rows)
-        good = usable_eyes(rows)
-        px = {name: self._part(name, eyes, head, good) + beyond_px for name in PARTS}
+        eyes, good = both_eyes(rows), usable_eyes(rows)
+        (head, beyond_px), ratio = self.head.split(rows, good), self.distance.ratio(rows)
+        px = {
+            name: self.distance.from_neutral(self._part(name, eyes, head, good) + beyond_px, ratio)
+            for name in PARTS
+        }
         px["both"] = combined(px)
         for name in SIDES:
             px[name] = self.planes[name].apply(px[name]) if name in self.planes else px[name]
@@ -160,6 +167,7 @@ class GazeMapping:
         return write_arrays(
             {"ridge": self.parts, "error": self.errors, "plane": self.planes, "familiar": self.familiar},
             self.head,
+            self.distance,
             self.left_out_px,
             (self.n_samples, self.n_dropped),
         )
@@ -196,6 +204,7 @@ def fit(
     targets_px: NDArray[np.floating],
     target_id: NDArray[np.integer],
     screen: Screen,
+    on_screen: bool = True,
 ) -> GazeMapping:
     """Fit a mapping to samples of known gaze.
 
@@ -207,7 +216,9 @@ def fit(
     target_id : numpy.ndarray, shape (n,)
         Samples of one target share a number: whole targets are left out to choose the penalty.
     screen : Screen
-        Named in errors.
+        For the camera's place at its upper edge, and named in errors.
+    on_screen : bool
+        False: the places are angles, which don't grow with the distance.
 
     Raises
     ------
@@ -219,8 +230,11 @@ def fit(
     pool = _thin(np.flatnonzero(good.any(1)), names, MAX_SAMPLES)
     rows, names, good = features[pool], names[pool], good[pool]
     places = np.asarray(targets_px, np.float64)[pool]
-    terms = HeadTerms.of(rows, places, good)
-    eyes, (head, beyond_px) = both_eyes(rows), terms.split(rows)
+    distance = Distance.of(rows, screen) if on_screen else Distance.ignored()
+    ratio = distance.ratio(rows)
+    neutral_px = distance.to_neutral(places, ratio)
+    terms = HeadTerms.of(rows, neutral_px, good)
+    eyes, (head, beyond_px) = both_eyes(rows), terms.split(rows, good)
     fits: dict[str, RidgeFit] = {}
     left_out = {name: np.full((len(rows), 2), np.nan) for name in PARTS}
     for name in PARTS:
@@ -228,8 +242,8 @@ def fit(
         if len(np.unique(names[use])) < MIN_TARGETS:
             continue
         columns = part_columns(name, (eyes[0][use], eyes[1][use]), head[use])
-        fits[name] = fit_part(name, rows[use], columns, (places - beyond_px)[use], names[use])
-        left_out[name][use] = fits[name].left_out + beyond_px[use]
+        fits[name] = fit_part(name, rows[use], columns, (neutral_px - beyond_px)[use], names[use])
+        left_out[name][use] = distance.from_neutral(fits[name].left_out + beyond_px[use], ratio[use])
     if not fits:
         raise CalibrationError(
             f"fewer than {MIN_TARGETS} targets show an open eye.",
@@ -247,6 +261,7 @@ def fit(
         planes,
         familiar,
         terms,
+        distance,
         _left_out_errors(left_out, places, names),
         len(first.kept),
         int((~first.kept).sum()),

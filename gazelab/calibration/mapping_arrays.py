@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gazelab.calibration.confidence import ErrorModel, Familiarity
+from gazelab.calibration.distance import Distance
 from gazelab.calibration.eyes import N_EYE
-from gazelab.calibration.head_terms import TURNS, HeadTerms
+from gazelab.calibration.head_terms import N_HEAD, TURNS, HeadTerms
 from gazelab.calibration.parts import PARTS, Plane
 from gazelab.calibration.ridge import Ridge
 from gazelab.core.errors import CalibrationError
@@ -22,6 +23,7 @@ Contents = tuple[
     dict[str, Plane],
     dict[str, Familiarity],
     HeadTerms,
+    Distance,
     dict[int, float],
     int,
     int,
@@ -35,6 +37,7 @@ KINDS: dict[str, Any] = {"ridge": Ridge, "error": ErrorModel, "plane": Plane, "f
 def write_arrays(
     pieces: Mapping[str, Mapping[str, Any]],
     head: HeadTerms,
+    distance: Distance,
     left_out_px: Mapping[int, float],
     counts: tuple[int, int],
 ) -> Arrays:
@@ -45,6 +48,7 @@ def write_arrays(
     pieces : mapping of str to mapping of str to object
         By kind (`KINDS`) and by part.
     head : HeadTerms
+    distance : Distance
     left_out_px : mapping of int to float
     counts : (int, int)
         Samples used and dropped.
@@ -57,6 +61,7 @@ def write_arrays(
         "n_dropped": np.array(counts[1]),
     }
     out |= {f"head_{field}": np.asarray(getattr(head, field), np.float64) for field in HeadTerms.__slots__}
+    out |= {f"distance_{k}": np.asarray(getattr(distance, k), np.float64) for k in Distance.__slots__}
     for kind, by_part in pieces.items():
         for part, piece in by_part.items():
             for field in KINDS[kind].__slots__:
@@ -81,7 +86,8 @@ def read_arrays(arrays: Mapping[str, NDArray[np.generic]]) -> Contents:
                 todo="Calibrate again.",
             )
         found = {kind: _read_kind(arrays, kind) for kind in KINDS}
-        head = _read(arrays, "head", HeadTerms, _shapes("head", "head"))
+        head = _read(arrays, "head", HeadTerms, _HEAD_SHAPES)
+        distance = _read(arrays, "distance", Distance, {"camera_px": (2,)})
         targets = np.asarray(arrays["left_out_target"]).astype(np.int64).tolist()
         errors = np.asarray(arrays["left_out_px"]).astype(np.float64).tolist()
         n_samples, n_dropped = (int(np.asarray(arrays[k]).item()) for k in ("n_samples", "n_dropped"))
@@ -95,6 +101,7 @@ def read_arrays(arrays: Mapping[str, NDArray[np.generic]]) -> Contents:
         found["plane"],
         found["familiar"],
         head,
+        distance,
         left_out,
         n_samples,
         n_dropped,
@@ -107,11 +114,17 @@ def _read_kind(arrays: Mapping[str, NDArray[np.generic]], kind: str) -> dict[str
     return {part: _read(arrays, f"{part}_{kind}", KINDS[kind], _shapes(kind, part)) for part in parts}
 
 
+_HEAD_SHAPES: dict[str, tuple[int | None, ...]] = {
+    "centre_deg": (len(TURNS),),
+    "reach_deg": (len(TURNS),),
+    "px_per_deg": (2,),
+    "iris": (2,),
+}
+
+
 def _shapes(kind: str, part: str) -> dict[str, tuple[int | None, ...]]:
     """Shapes of the fields; None: any length."""
-    if kind == "head":
-        return {"centre_deg": (len(TURNS),), "reach_deg": (len(TURNS),), "px_per_deg": (2,)}
-    p = N_EYE * len(PARTS[part]) + len(TURNS)
+    p = N_EYE * len(PARTS[part]) + N_HEAD
     by_kind: dict[str, dict[str, tuple[int | None, ...]]] = {
         "ridge": {"centre": (p,), "weights": (p, 2), "offset": (2,)},
         "plane": {"shift_px": (2,), "slope": (2, 2)},

@@ -29,7 +29,7 @@ def part_columns(name: str, eyes: Eyes, head: Floats) -> Floats:
     ----------
     name : {"both", "left", "right"}
     eyes : pair of numpy.ndarray, shape (n, N_EYE)
-    head : numpy.ndarray, shape (n, 3)
+    head : numpy.ndarray, shape (n, N_HEAD)
 
     Returns
     -------

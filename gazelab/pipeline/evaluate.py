@@ -30,8 +30,7 @@ N_CALIBRATE = 60
 NINE_H_DEG, NINE_V_DEG = (-15.0, 0.0, 15.0), (-10.0, 0.0, 10.0)
 """The nine of Columbia's 21 directions that calibrate in "nine to twelve"."""
 
-# A fit is indifferent to the unit of its places; the screen only has a name to put in a message.
-SOME_SCREEN = Screen("evaluation", 1920, 1080)
+LAPTOP_SCREEN = Screen("laptop", 1920, 1080)
 
 
 class StillReader(Protocol):
@@ -128,7 +127,7 @@ def _columbia(faces: FaceSet, features: NDArray[np.void]) -> dict[str, Any]:
 def _laptop(faces: FaceSet, features: NDArray[np.void]) -> dict[str, Any]:
     medians = {}
     for own in _groups(faces):
-        errors = _errors(faces, features, own[:N_CALIBRATE], own[N_CALIBRATE:])
+        errors = _errors(faces, features, own[:N_CALIBRATE], own[N_CALIBRATE:], on_screen=True)
         medians[str(faces.group[own[0]])] = float(np.median(errors)) if len(errors) else float("nan")
     return {"median_px": float(np.mean(list(medians.values()))), "block_median_px": medians}
 
@@ -154,14 +153,18 @@ def _groups(faces: FaceSet) -> Iterator[Index]:
         yield np.flatnonzero(faces.group == name)
 
 
-def _errors(faces: FaceSet, features: NDArray[np.void], calibrate: Index, test: Index) -> NDArray[np.float64]:
+def _errors(
+    faces: FaceSet, features: NDArray[np.void], calibrate: Index, test: Index, on_screen: bool = False
+) -> NDArray[np.float64]:
     """Distances between predicted and true places of the test pictures, in the places' unit."""
     if not len(calibrate) or not len(test):
         return np.empty(0)
     places = faces.places
     answer = np.tile(places[calibrate].mean(0), (len(test), 1))
     try:
-        mapping = fit(features[calibrate], places[calibrate], faces.target[calibrate], SOME_SCREEN)
+        mapping = fit(
+            features[calibrate], places[calibrate], faces.target[calibrate], LAPTOP_SCREEN, on_screen
+        )
         gaze = mapping.predict(features[test])
         answer[gaze.valid] = np.stack([gaze.x_px, gaze.y_px], axis=-1)[gaze.valid]
     except CalibrationError as fault:

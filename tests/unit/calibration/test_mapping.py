@@ -96,6 +96,40 @@ def test_a_still_head_in_calibration_does_not_make_pose_explode(mapping, eyes, s
     assert got.confidence[-1] < 0.2
 
 
+def test_leaning_back_spreads_gaze_from_the_camera_and_angles_stay(eyes, screen):
+    """The same angle at the eye reaches further down the screen from further away."""
+    rows, px, names = _samples(eyes, screen, GRID)
+    far = rows.copy()
+    far["head_mm"][:, 2] *= 1.1
+    camera = np.array([screen.width_px / 2, 0.0])
+
+    mapping = fit(rows, px, names, screen)
+    a, b = mapping.predict(rows), mapping.predict(far)
+    np.testing.assert_allclose(
+        np.stack([b.x_px, b.y_px], -1) - camera, 1.1 * (np.stack([a.x_px, a.y_px], -1) - camera), rtol=1e-5
+    )
+    angles = fit(rows, px, names, screen, on_screen=False)
+    np.testing.assert_array_equal(angles.predict(rows).x_px, angles.predict(far).x_px)
+
+
+def test_a_calibration_that_leans_learns_the_same_as_one_that_does_not(eyes, screen):
+    rows, px, names = _samples(eyes, screen, GRID)
+    still = fit(rows, px, names, screen).predict(rows)
+    camera = np.array([screen.width_px / 2, 0.0])
+    ratio = np.where(np.arange(len(rows)) % 3 == 0, 0.92, 1.0)
+    leaning = rows.copy()
+    leaning["head_mm"][:, 2] *= ratio
+    fitted = fit(leaning, camera + (px - camera) * ratio[:, None], names, screen)
+    np.testing.assert_allclose(fitted.predict(rows).x_px, still.x_px, atol=1.0)
+
+
+def test_an_unknown_distance_counts_as_the_calibrations(mapping, eyes):
+    rows = np.array([eyes.row(8, -4)] * 3, FEATURE_DTYPE)
+    rows["head_mm"][1], rows["head_mm"][2] = np.nan, (0, 0, -50)
+    x = mapping.predict(rows).x_px
+    assert x[0] == x[1] == x[2]
+
+
 def test_light_does_not_matter(mapping, eyes, screen):
     bright, dark = (mapping.predict(eyes.row(6, 3, grey=g)) for g in (230.0, 90.0))
     assert screen.angle_deg(bright.x_px, bright.y_px, dark.x_px, dark.y_px)[0] < 2
@@ -119,7 +153,7 @@ def test_G17_a_round_trip_through_npz_predicts_the_same(mapping, eyes, tmp_path)
     [
         ("mapping_version", np.array(99), "version 99"),
         ("both_ridge_weights", np.zeros((3, 2)), "don't fit"),
-        ("left_ridge_centre", np.full(293, np.nan), "broken"),
+        ("left_ridge_centre", np.full(303, np.nan), "broken"),
         ("left_familiar_basis", np.zeros(5), "don't fit"),
         ("head_reach_deg", np.full(3, np.inf), "broken"),
         ("both_error_median_px", np.array(np.nan), "broken"),
