@@ -153,6 +153,9 @@ class Tour(QObject):
         yield lambda: page.quality.quality is not None
         yield _after(200)
         self._take(window, "replay-quality")
+        page.side.setCurrentWidget(page.corrections)
+        yield lambda: page.corrections.isVisible()
+        self._take(window, "replay-corrections")
         page.side.setCurrentWidget(page.attention)
 
     def _explore(self) -> Iterator[Wait]:
