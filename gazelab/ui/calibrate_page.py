@@ -277,4 +277,4 @@ def _when(folder_name: str) -> str:
     """Shorten a profile's folder name to its day and time (UTC); the participant is known."""
     stamp = folder_name.rpartition("_")[2]
     day, _, time = stamp.partition("T")
-    return f"{day} {time[:8].replace('-', ':')} UTC{time[9:]}" if time else folder_name
+    return f"{day} {time[:8].replace('-', ':')}{time[9:]}" if time else folder_name

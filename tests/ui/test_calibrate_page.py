@@ -70,7 +70,7 @@ def test_a_broken_saved_calibration_is_a_sentence(qtbot, page, workspace):
     told = []
     workspace.told.connect(lambda text, _role: told.append(text))
     page._refresh()
-    assert page._saved.currentText() == "2026-01-01 00:00:00 UTC"
+    assert page._saved.currentText() == "2026-01-01 00:00:00"
     page._use_saved.click()
     assert "profile.json" in told[-1]
     assert workspace.profile is None
