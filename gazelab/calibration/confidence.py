@@ -57,8 +57,9 @@ class Familiarity:
             0 or more; squared, in the features' unit.
         """
         x = features - self.centre
-        out: Floats = np.maximum((x**2).sum(1) - ((x @ self.basis) ** 2).sum(1), 0.0)
-        return out
+        known = x @ self.basis
+        out: Floats = np.einsum("np,np->n", x, x) - np.einsum("nr,nr->n", known, known)
+        return np.maximum(out, 0.0)
 
 
 def familiarity(features: Floats, groups: NDArray[np.int64]) -> tuple[Familiarity, Floats]:

@@ -45,8 +45,9 @@ def usable_eyes(rows: NDArray[np.void]) -> NDArray[np.bool_]:
     numpy.ndarray, shape (n, 2), bool
     """
     seen = rows["valid"][:, None] & np.isfinite(rows["iris"]).all(-1) & np.isfinite(rows["openness"])
-    contrast = rows["patches"].reshape(len(rows), 2, -1).std(-1)
-    out: NDArray[np.bool_] = seen & ~eyes_closed(rows) & (contrast >= MIN_CONTRAST)
+    grey = rows["patches"].reshape(len(rows), 2, -1).astype(np.float64)
+    variance = np.einsum("nep,nep->ne", grey, grey) / grey.shape[-1] - grey.mean(-1) ** 2
+    out: NDArray[np.bool_] = seen & ~eyes_closed(rows) & (variance >= MIN_CONTRAST**2)
     return out
 
 
@@ -76,7 +77,10 @@ def _columns(patches: NDArray[np.uint8], iris: NDArray[np.float32]) -> Floats:
     """Lay out patches (…, PATCH_ROWS, PATCH_COLS) and irises (…, 2) side by side."""
     inner = patches[..., 1:-1, 1:-1].reshape(*patches.shape[:-2], N_PATCH)
     patch, _ = _standardised(inner)
-    return np.concatenate([PATCH_WEIGHT * patch, iris / IRIS_SCALE], axis=-1, dtype=np.float64)
+    out = np.empty((*iris.shape[:-1], N_EYE))
+    np.multiply(patch, PATCH_WEIGHT, out=out[..., :N_PATCH])
+    np.divide(iris, IRIS_SCALE, out=out[..., N_PATCH:])
+    return out
 
 
 def misplacements(rows: NDArray[np.void], eye: int) -> Floats:
