@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gazelab.calibration.collect import MS, Collected, Point, Timing, iris_place
+from gazelab.calibration.head_box import head_pose
 from gazelab.calibration.pursuit_path import PursuitPath
 from gazelab.calibration.robust import pad, robust_fit
 from gazelab.calibration.samples import SampleLog
@@ -27,8 +28,13 @@ LAGS_NS = np.arange(0, 301, 10, dtype=np.int64) * MS
 DEFAULT_LAG_NS = 100 * MS
 """Predictable targets are followed with about this lag, the camera's own left-over included; taken where the
 samples don't tell."""
+LAG_SD_NS = 50 * MS
+"""How far lags lie from the usual one; what the samples say is weighed against it."""
+CORRELATED = 20
+"""So many samples in a row go wrong together (the head sways, the landmarker's error goes with the pose), and
+count as one: at 30 Hz, 0.7 s."""
 MIN_EXPLAINED = 0.5
-"""Share of the irises' horizontal variance that the target's path must explain for a lag to be read off."""
+"""Share of the irises' horizontal variance that must be explained for a lag to be read off."""
 
 WINDOW_NS = 1200 * MS
 MIN_CORRELATION = 0.6
@@ -204,27 +210,30 @@ def pursuit_lag(
 ) -> tuple[int, bool]:
     """Estimate by how much the eye trailed the target.
 
-    The lag, of 0 to 300 ms, at which the target's place (up to squares, by a fit that stretches off the
-    target can't pull) explains most of where the irises were: on the way there and on the way back the eye
-    must pass a place of the screen at the same turn.
+    The likeliest lag of 0 to 300 ms: the one at which the target's place (up to squares) and the head's pose
+    explain most of where the irises were. On the way there and on the way back the eye must pass a place of
+    the screen at the same turn.
 
     Returns
     -------
     lag_ns : int
     estimated : bool
-        False: nothing to go by (the eye didn't follow, or the best lag lies at an end), and the usual lag.
+        False: nothing to go by (the eye didn't follow, or the best lag is the longest); then the usual lag.
     """
     if along.sum() < MIN_ROWS:
         return DEFAULT_LAG_NS, False
     iris, elapsed = iris_place(rows[along]), elapsed_ns[along]
+    pose = np.nan_to_num(head_pose(rows[along]))
+    pose = (pose - pose.mean(0)) / np.maximum(pose.std(0), 1e-9)
     costs, explained = np.empty(len(LAGS_NS)), 0.0
-    whole = np.median(np.abs(iris - np.median(iris, axis=0)), axis=0) / 0.6745
     for k, lag in enumerate(LAGS_NS):
-        _, scale = robust_fit(_powers(path.at(elapsed - lag)), iris)
-        costs[k] = np.log(np.maximum(scale, 1e-6)).sum()
-        explained = max(explained, 1.0 - float((scale[0] / max(whole[0], 1e-9)) ** 2))
+        residual, scale = robust_fit(np.column_stack([_powers(path.at(elapsed - lag)), pose]), iris)
+        error = np.sqrt((np.minimum(np.abs(residual), 3 * scale) ** 2).mean(0))
+        costs[k] = len(iris) / CORRELATED * np.log(np.maximum(error, 1e-6)).sum()
+        explained = max(explained, 1.0 - float((error[0] / max(iris[:, 0].std(), 1e-9)) ** 2))
+    costs += 0.5 * ((LAGS_NS - DEFAULT_LAG_NS) / LAG_SD_NS) ** 2
     best = int(costs.argmin())
-    if explained < MIN_EXPLAINED or best in (0, len(LAGS_NS) - 1):
+    if explained < MIN_EXPLAINED or best == len(LAGS_NS) - 1:
         return DEFAULT_LAG_NS, False
     return int(LAGS_NS[best]), True
 
