@@ -55,8 +55,8 @@ class Distance:
         """How many times as far as then the head is, (n, 1); 1 where unknown."""
         far = rows["head_mm"][:, 2:].astype(np.float64)
         known = np.isfinite(far) & (far > 0) & (self.neutral_mm > 0)
-        out: Floats = np.clip(np.where(known, far, 1.0) / (self.neutral_mm or 1.0), *RATIOS)
-        out[~known] = 1.0
+        ratio = np.where(known, far, 1.0) / (self.neutral_mm or 1.0)
+        out: Floats = np.where(known, np.minimum(np.maximum(ratio, RATIOS[0]), RATIOS[1]), 1.0)
         return out
 
     def to_neutral(self, px: Floats, ratio: Floats) -> Floats:
@@ -64,5 +64,5 @@ class Distance:
         return self.camera_px + (px - self.camera_px) / ratio
 
     def from_neutral(self, px: Floats, ratio: Floats) -> Floats:
-        """Invert `to_neutral`."""
+        """Invert `to_neutral`; `px` may have axes before (n, 2)."""
         return self.camera_px + (px - self.camera_px) * ratio

@@ -134,10 +134,8 @@ class GazeMapping:
         rows = np.atleast_1d(np.asarray(features))
         eyes, good = both_eyes(rows), usable_eyes(rows)
         (head, beyond_px), ratio = self.head.split(rows, good), self.distance.ratio(rows)
-        px = {
-            name: self.distance.from_neutral(self._part(name, eyes, head, good) + beyond_px, ratio)
-            for name in PARTS
-        }
+        near_px = np.array([self._part(name, eyes, head, good) for name in PARTS]) + beyond_px
+        px = dict(zip(PARTS, self.distance.from_neutral(near_px, ratio), strict=True))
         px["both"] = combined(px)
         for name in SIDES:
             px[name] = self.planes[name].apply(px[name]) if name in self.planes else px[name]
