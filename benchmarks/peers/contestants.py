@@ -58,8 +58,9 @@ def gazelab(task: Task, split: Split) -> np.ndarray:
     """Fit and predict as the app does; NaN where it gives no gaze."""
     calibrate, test = split
     answers = np.full((len(test), 2), np.nan)
+    known = task.features[calibrate], task.places[calibrate], task.target[calibrate]
     try:
-        mapping = fit(task.features[calibrate], task.places[calibrate], task.target[calibrate], SOME_SCREEN)
+        mapping = fit(*known, task.screen or SOME_SCREEN, task.on_screen)
     except CalibrationError:
         return answers
     gaze = mapping.predict(task.features[test])

@@ -58,6 +58,11 @@ class Task:
     screen: Screen | None = field(default=None)
     """Where places are px and errors degrees."""
 
+    @property
+    def on_screen(self) -> bool:
+        """Whether places are px of a screen, and not angles."""
+        return self.unit == "px" or self.screen is not None
+
     def errors(self, answers: np.ndarray, truth: np.ndarray) -> np.ndarray:
         if self.screen is None:
             return np.hypot(*(answers - truth).T)

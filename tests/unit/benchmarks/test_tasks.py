@@ -36,6 +36,7 @@ class ColourReader:
             row["iris"] = 0.0075 * x, -0.0025 * y
             row["openness"], row["blink_score"], row["look"] = 0.3, 0.05, 0.3
             row["yaw_deg"], row["pitch_deg"], row["roll_deg"] = 0, 0, 0
+            row["head_mm"] = 0, 0, 500 + 5 * (red % 7)
             row["valid"] = True
         return FaceReading(row)
 
