@@ -138,6 +138,14 @@ def eyes_closed(features: NDArray[np.void] | np.void) -> NDArray[np.bool_]:
     return closed
 
 
+def any_eye_closed(record: np.void) -> bool:
+    """Tell of one record whether `eyes_closed` holds for an eye, in plain floats: it is asked every frame."""
+    if not record["valid"]:
+        return False
+    scores, openings = record["blink_score"].tolist(), record["openness"].tolist()
+    return any(s >= SHUT_BLINK_SCORE for s in scores) or any(o < SHUT_OPENNESS for o in openings)
+
+
 def eye_patch(
     rgb: NDArray[np.uint8], centre: Sequence[float], along: Sequence[float], width: float
 ) -> NDArray[np.uint8]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gazelab.calibration.head_box import HeadBox, HeadWatch
 from gazelab.core.gaze import Frame, SourceState, empty_gaze
-from gazelab.processing.features import FEATURE_VERSION, eyes_closed
+from gazelab.processing.features import FEATURE_VERSION, any_eye_closed
 from gazelab.sources.base import Clock, FrameSource, OpenInWith, Reading, SourceInfo
 from gazelab.sources.face import FaceReader
 from gazelab.sources.watchdog import FrameWatch
@@ -189,7 +189,7 @@ def put_gaze(
         Of the mapping's calibration: `outside_head_box` is set while the head isn't in it.
     """
     row["outside_head_box"] = head_box is not None and not head_box.holds(features)
-    row["blink"] = bool(eyes_closed(features).any())
+    row["blink"] = any_eye_closed(features)
     if row["blink"] or mapping is None:
         return
     predicted = mapping.predict(np.asarray(features)[None])

@@ -12,6 +12,7 @@ from gazelab.processing.features import (
     IRIS_RIM,
     LID_PAIRS,
     PATCH_STEP,
+    any_eye_closed,
     eye_features,
     eye_patch,
     eyes_closed,
@@ -108,6 +109,17 @@ def test_M4_shut_lids_are_told_from_the_lids_and_not_from_the_iris():
     rows = np.array([open_eyes, lids_meet, one_shut])
     assert eyes_closed(rows).tolist() == [[False, False], [True, True], [True, False]]
     assert np.isfinite(lids_meet["iris"]).all(), "iris points are there behind shut lids too"
+
+
+@given(
+    scores=st.tuples(*[st.sampled_from([0.0, 0.49, 0.5, 0.9, float("nan")])] * 2),
+    openings=st.tuples(*[st.sampled_from([0.0, 0.119, 0.12, 0.3, float("nan")])] * 2),
+    valid=st.booleans(),
+)
+def test_one_record_is_judged_as_many_are(scores, openings, valid):
+    row = empty_features(1)[0]
+    row["blink_score"], row["openness"], row["valid"] = scores, openings, valid
+    assert any_eye_closed(row) == eyes_closed(row).any()
 
 
 def test_crossed_lids_are_shut_not_negative():
