@@ -143,7 +143,8 @@ def any_eye_closed(record: np.void) -> bool:
     if not record["valid"]:
         return False
     scores, openings = record["blink_score"].tolist(), record["openness"].tolist()
-    return any(s >= SHUT_BLINK_SCORE for s in scores) or any(o < SHUT_OPENNESS for o in openings)
+    shut_openness = float(np.float32(SHUT_OPENNESS))  # as arrays of the record's precision compare
+    return any(s >= SHUT_BLINK_SCORE for s in scores) or any(o < shut_openness for o in openings)
 
 
 def eye_patch(
