@@ -56,7 +56,9 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--seconds", type=float, default=120.0, help="of scripted gaze")
+    parser.add_argument(
+        "--seconds", type=float, default=30.0, help="of scripted gaze; I2MC takes minutes for it"
+    )
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--data", type=Path, help="folder of hand-labelled recordings (.npz)")
     parser.add_argument(

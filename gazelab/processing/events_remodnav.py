@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -79,9 +79,20 @@ def _fixations(stretch: Stretch, screen: Screen) -> list[EventArray]:
         raise GazelabError(
             f"REMoDNaV cannot use this gaze ({str(fault).strip()}).", todo="Choose the detector gazelab."
         ) from fault
-    ends = [
-        (round(e["start_time"] * stretch.rate_hz), round(e["end_time"] * stretch.rate_hz), e) for e in events
-    ]
-    last = len(stretch.x_px) - 1
-    kept = PARAMETERS["labels"].split()
-    return [stretch.event(a, min(b - 1, last)) for a, b, e in ends if e["label"] in kept and b > a + 1]
+    return [stretch.event(first, last) for first, last in _joined(events, stretch)]
+
+
+def _joined(events: Sequence[Mapping[str, Any]], stretch: Stretch) -> list[tuple[int, int]]:
+    """Give first and last sample of the fixations; one that goes on as pursuit is one."""
+    labels, last_sample = PARAMETERS["labels"].split(), len(stretch.x_px) - 1
+    out: list[tuple[int, int]] = []
+    for event in events:
+        first, stop = (round(event[key] * stretch.rate_hz) for key in ("start_time", "end_time"))
+        if event["label"] not in labels or stop <= first + 1:
+            continue
+        last = min(stop - 1, last_sample)
+        if out and first <= out[-1][1] + 1:
+            out[-1] = (out[-1][0], max(last, out[-1][1]))
+        else:
+            out.append((first, last))
+    return out
