@@ -121,6 +121,10 @@ def test_the_window_gets_what_the_verbs_were_told(tmp_path, opened, session):
     assert main(["calibrate", "--source", "webcam", "--points", "13", *data]) == 0
     assert (after(opened, "--source"), after(opened, "--points")) == ("webcam", "13")
     opened.clear()
+    assert main(["calibrate", "--source", "webcam", "--style", "pursuit", "--head-phase", *data]) == 0
+    assert after(opened, "--style") == "pursuit"
+    assert "--head-phase" in opened
+    opened.clear()
     assert main(["replay", "first", "--model", "some/folder", *data]) == 0
     assert after(opened, "--model") == "some/folder"
 
