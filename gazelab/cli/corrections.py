@@ -32,7 +32,7 @@ UntilOption = Annotated[
 ]
 ReasonOption = Annotated[str, typer.Option("--reason", help="Kept with the correction.")]
 AuthorOption = Annotated[
-    str, typer.Option("--author", help="Who corrects.", show_default="the system's user name")
+    str, typer.Option("--author", help="Who corrects; kept with it.", show_default="nobody is named")
 ]
 
 _TRIALS = re.compile(r"(\d{1,6})(-(\d{1,6})?)?")

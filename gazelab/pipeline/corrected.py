@@ -12,6 +12,7 @@ import numpy as np
 from gazelab.calibration.profile import NPZ_NAME, Profile, load_profile
 from gazelab.core.errors import CalibrationError, SessionError
 from gazelab.core.gaze import GazeArray
+from gazelab.core.printable import one_line
 from gazelab.pipeline.calibrate import profile_facts
 from gazelab.pipeline.layers import Layers, check_layers
 from gazelab.processing.shifts import move_deg, move_px, shifted
@@ -86,7 +87,7 @@ def corrections_in_force(
         for s in shifts
     ]
     entries = _entries(session, layers, log)
-    return said + [f"correction {e.number}: {e.change.text()} ({e.reason})" for e in entries]
+    return said + [f"correction {e.number}: {e.change.text()} ({one_line(e.reason)})" for e in entries]
 
 
 def calibration_of(

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from gazelab import __version__
+from gazelab.core.printable import one_line
 from gazelab.pipeline.keep import fixation_inputs
 from gazelab.pipeline.measure_trial import IVT, SEGMENTATION, measure_trial
 from gazelab.pipeline.quality_limits import QualityLimits
@@ -75,7 +76,7 @@ class TrialReport:
         """Why, in words; a person's reason first."""
         if self.decision is None:
             return self.judged.words
-        said = f"decided by hand (the limits say {self.judged.verdict}): {self.decision.reason}"
+        said = f"decided by hand (the limits say {self.judged.verdict}): {one_line(self.decision.reason)}"
         return (said, *self.judged.words)
 
     def to_json(self) -> dict[str, Any]:

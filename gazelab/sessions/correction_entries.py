@@ -10,6 +10,7 @@ from typing import Any
 
 from gazelab.core.errors import SessionError
 from gazelab.core.geometry import MAX_SIDE_PX
+from gazelab.core.printable import one_line
 from gazelab.sessions.sections import Section, section_from_mapping
 
 MAX_SHIFT = {"px": float(MAX_SIDE_PX), "deg": 90.0}
@@ -121,7 +122,8 @@ class Correction:
     def text(self) -> str:
         """Give one line for a list."""
         state = "" if self.in_force else "  (undone)"
-        return f"{self.number:3d}. {self.change.text()}{state}  [{self.utc} {self.author}: {self.reason}]"
+        by = f"{self.utc} {self.author}".rstrip()
+        return f"{self.number:3d}. {self.change.text()}{state}  [{one_line(f'{by}: {self.reason}')}]"
 
 
 def change_from_mapping(values: Mapping[str, Any]) -> Change:

@@ -8,18 +8,15 @@ undone; nothing is ever taken out of the file.
 
 from __future__ import annotations
 
-import contextlib
-import getpass
 import json
-import os
-import sys
-from collections.abc import Iterator
+from collections.abc import Set
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from gazelab.core.errors import SessionError
+from gazelab.sessions.appending import append_line, locked
 from gazelab.sessions.correction_entries import Change, Correction, UndoEntry, change_from_mapping, check
 from gazelab.sessions.files import read_file, write_fault
 from gazelab.sessions.markers import MAX_LINE_BYTES
@@ -60,9 +57,10 @@ class CorrectionLog:
         for entry in self.entries:
             if entry.number == number:
                 return entry
-        numbers = ", ".join(str(e.number) for e in self.entries) or "none"
+        numbers = [str(e.number) for e in self.entries]
+        some = ", ".join(numbers[:20]) + (f", … {numbers[-1]}" if len(numbers) > 20 else "") or "none"
         raise SessionError(
-            f"there is no correction {number} (there are: {numbers}).",
+            f"there is no correction {number} (there are: {some}).",
             todo="List them with: gazelab sessions corrections ID",
         )
 
@@ -93,7 +91,7 @@ def append_correction(session: Path, change: Change, reason: str, author: str = 
     reason : str
         Not empty: an audit without reasons is none.
     author : str
-        By default the name under which the system knows the user.
+        Who corrects, if it is to be known: a session that is passed on carries it.
 
     Returns
     -------
@@ -106,33 +104,29 @@ def append_correction(session: Path, change: Change, reason: str, author: str = 
         cannot be read or written.
     """
     stamp = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-    draft = Correction(0, change, (author.strip() or _user())[:MAX_TEXT], reason.strip()[:MAX_TEXT], stamp)
+    draft = Correction(0, change, author.strip()[:MAX_TEXT], reason.strip()[:MAX_TEXT], stamp)
     check(draft)
     if isinstance(change, UndoEntry):
         read_corrections(session).entry(change.reverts)
     path = session / FILE_NAME
     try:
-        with _locked(path) as handle:
+        with locked(path) as handle:
             data = read_file(path, MAX_FILE_BYTES)
             log = _parse(data, path)
             if isinstance(change, UndoEntry) and not log.entry(change.reverts).in_force:
                 raise SessionError(f"correction {change.reverts} is undone already.", where=path)
             torn = {"after_torn_line": True} if log.torn_bytes else {}
             line = json.dumps({**draft.to_mapping(), **torn}, ensure_ascii=False, allow_nan=False)
-            unended = data and not data.endswith(b"\n")
-            whole = (b"\n" if unended else b"") + line.encode("utf-8", "backslashreplace") + b"\n"
-            if os.write(handle, whole) != len(whole):
-                raise OSError("only a part of the line was written")
-            os.fsync(handle)
+            data += append_line(handle, data, line.encode("utf-8", "backslashreplace"), MAX_FILE_BYTES)
     except OSError as fault:
         raise write_fault(fault, path, "the correction does not count") from fault
-    return _parse(data + whole, path).entries[-1]
+    return _parse(data, path).entries[-1]
 
 
 def _parse(data: bytes, where: Path) -> CorrectionLog:
     lines = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
     torn = lines.pop() if _load(lines[-1]) is None else b""
-    found: list[Correction] = []
+    found: dict[int, Correction] = {}
     broken = 0
     for number, line in enumerate(lines, 1):
         if not line.strip():
@@ -143,10 +137,10 @@ def _parse(data: bytes, where: Path) -> CorrectionLog:
             raise _refusal(broken, "it is no JSON object", where)
         broken = number if values is None else 0
         if values is not None:
-            found.append(_entry(number, values, found, where))
+            found[number] = _entry(number, values, found.keys(), where)
     if broken:
         raise _refusal(broken, "it is no JSON object", where)
-    return CorrectionLog(tuple(_states(found)), len(torn))
+    return CorrectionLog(tuple(_states(list(found.values()))), len(torn))
 
 
 def _states(found: list[Correction]) -> list[Correction]:
@@ -158,14 +152,14 @@ def _states(found: list[Correction]) -> list[Correction]:
     return [replace(entry, in_force=entry.number not in undone) for entry in found]
 
 
-def _entry(number: int, values: dict[str, Any], before: list[Correction], where: Path) -> Correction:
+def _entry(number: int, values: dict[str, Any], before: Set[int], where: Path) -> Correction:
     try:
         texts = [values[key] for key in ("author", "reason", "utc")]
         if not all(isinstance(text, str) for text in texts):
             raise SessionError("author, reason or utc is no text")
         entry = Correction(number, change_from_mapping(values), *texts)
         check(entry)
-        if isinstance(entry.change, UndoEntry) and entry.change.reverts not in {e.number for e in before}:
+        if isinstance(entry.change, UndoEntry) and entry.change.reverts not in before:
             raise SessionError(f"it reverts {entry.change.reverts}, which is no earlier entry")
     except (SessionError, KeyError, TypeError, ValueError, OverflowError) as fault:
         what = fault.what if isinstance(fault, SessionError) else repr(fault)
@@ -189,31 +183,3 @@ def _refusal(number: int, what: str, where: Path) -> SessionError:
         where=where,
         todo="Restore the file from a copy, or move it away: the samples beside it are as measured.",
     )
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError, ImportError):
-        return "unknown"
-
-
-@contextlib.contextmanager
-def _locked(path: Path) -> Iterator[int]:
-    """Open a plain file for appending, made if need be, and keep other writers out until it is closed."""
-    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
-    handle = os.open(path, flags, 0o666)
-    try:
-        # The system takes the lock back by itself if the program is killed.
-        if sys.platform == "win32":
-            import msvcrt
-
-            msvcrt.locking(handle, msvcrt.LK_LOCK, 1)
-            os.lseek(handle, 0, os.SEEK_END)
-        else:
-            import fcntl
-
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        yield handle
-    finally:
-        os.close(handle)

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from gazelab.core.errors import SessionError
-from gazelab.sessions.files import read_file, replace_file, write_fault
+from gazelab.sessions.appending import append_line, locked
+from gazelab.sessions.files import read_file, write_fault
 from gazelab.sessions.markers import parse_lines
 from gazelab.sessions.trials import Trial
 
@@ -80,13 +81,12 @@ def decide(folder: Path, trial: Trial, verdict: str | None, reason: str, judged:
         raise SessionError(f"a reason of {len(reason)} characters.", todo=f"Use at most {MAX_REASON}.")
     utc = datetime.now(UTC).isoformat(timespec="seconds")
     made = Decision(trial.index, trial.onset_ns, verdict, reason, judged, utc)
-    line = json.dumps(asdict(made), ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
+    line = json.dumps(asdict(made), ensure_ascii=False).encode("utf-8", "backslashreplace")
     file = folder / FILE_NAME
-    before = _content(folder)
-    if before and not before.endswith(b"\n"):
-        before += b"\n"
+    _content(folder)  # says what is wrong with a file that no one may write to
     try:
-        replace_file(file, before + line)
+        with locked(file) as handle:
+            append_line(handle, _content(folder), line, MAX_BYTES)
     except OSError as fault:
         raise write_fault(fault, file, "the decision was not stored") from fault
     return made

@@ -33,6 +33,9 @@ class Section:
     until_ns: int | None = None
 
     def __post_init__(self) -> None:
+        for number in (*(self.trials or ()), self.from_ns, self.until_ns):
+            if number is not None and (type(number) is not int or abs(number) > _MAX_INT64):
+                raise SessionError(f"{str(number)[:40]!r} in the section is no time or number of a trial.")
         if self.trials is not None:
             first, last = self.trials
             if not 0 <= first <= last or self.from_ns is not None or self.until_ns is not None:
@@ -104,7 +107,4 @@ def section_from_mapping(values: Any) -> Section:
     times = [values.get("from_ns"), values.get("until_ns")]
     if trials is not None and not (isinstance(trials, list | tuple) and len(trials) == 2):
         raise SessionError("the section's trials are no first and last one.")
-    for number in [*(trials or ()), *(t for t in times if t is not None)]:
-        if type(number) is not int or abs(number) > _MAX_INT64:
-            raise SessionError(f"{str(number)[:40]!r} in the section is no whole number.")
     return Section(None if trials is None else (trials[0], trials[1]), *times)

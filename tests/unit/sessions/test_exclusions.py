@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import pytest
 from hypothesis import given
@@ -83,6 +85,28 @@ def test_a_link_is_refused(tmp_path):
         decisions(tmp_path, TRIALS)
     with pytest.raises(SessionError, match="not a plain file"):
         decide(tmp_path, TRIALS[0], "keep", "why", "review")
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from gazelab.core.geometry import Placement
+from gazelab.sessions.exclusions import decide
+from gazelab.sessions.trials import Trial
+place = Placement(0, 0, 10, 10, 10, 10)
+for k in range(20):
+    trial = Trial(k, "c", "q", None, None, place, 0, 9, "0" * 64)
+    decide(Path(sys.argv[1]), trial, "exclude", sys.argv[2], "keep")
+"""
+
+
+def test_two_programs_that_decide_at_once_lose_no_decision(tmp_path):
+    writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path), name]) for name in "ab"]
+    assert [writer.wait(60) for writer in writers] == [0, 0]
+    lines = [json.loads(line) for line in (tmp_path / FILE_NAME).read_text().splitlines()]
+    assert sorted((line["reason"], line["trial"]) for line in lines) == [
+        (name, k) for name in "ab" for k in range(20)
+    ]
 
 
 @given(st.text(min_size=1, max_size=200).filter(lambda t: t.strip()))
