@@ -137,7 +137,9 @@ class ErrorModel:
         return out
 
 
-def fit_error_model(errors_px: Floats, disagreement_px: Floats, unfamiliar: Floats) -> ErrorModel:
+def fit_error_model(
+    errors_px: Floats, disagreement_px: Floats, unfamiliar: Floats, median_px: float | None = None
+) -> ErrorModel:
     """Weigh the signs by how they went along with the errors on left-out targets.
 
     Parameters
@@ -147,6 +149,8 @@ def fit_error_model(errors_px: Floats, disagreement_px: Floats, unfamiliar: Floa
     disagreement_px : numpy.ndarray, shape (n,)
         Between the eyes' estimates, left out likewise; all 0 for one eye alone.
     unfamiliar : numpy.ndarray, shape (n,)
+    median_px : float, optional
+        What confidence compares with, where that isn't these errors' own median.
     """
     square = errors_px**2
     typical = max(float(np.median(square)), 1e-12)
@@ -156,7 +160,8 @@ def fit_error_model(errors_px: Floats, disagreement_px: Floats, unfamiliar: Floa
     capped = np.stack([np.minimum(s / scale, CAP) for s, scale in zip(signs, scales, strict=True)], -1)
     start = np.full(len(signs), float(square.mean()) / float(capped.mean(0).sum()))
     weights = _non_negative(capped, square, start) / scales
-    return ErrorModel(float(weights[0]), float(weights[1]), float(weights[2]), float(np.median(errors_px)))
+    typical_px = float(np.median(errors_px)) if median_px is None else median_px
+    return ErrorModel(float(weights[0]), float(weights[1]), float(weights[2]), typical_px)
 
 
 def _non_negative(signs: Floats, square: Floats, start: Floats) -> Floats:

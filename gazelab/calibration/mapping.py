@@ -279,16 +279,16 @@ def _trust(
     unfamiliar: dict[str, Floats] = {}
     kept: dict[str, NDArray[np.intp]] = {}
     for name in (n for n in (*SIDES, "both") if n in fits):
-        known = left_out["both" if "both" in fits else name]
-        kept[name] = _thin(np.flatnonzero(np.isfinite(known).all(1)), names, MAX_KEPT)
+        first = left_out["both" if "both" in fits else name]
+        kept[name] = _thin(np.flatnonzero(np.isfinite(first).all(1)), names, MAX_KEPT)
         if name == "both":
             unlike = unfamiliar["left"] + unfamiliar["right"]
         else:
             familiar[name], unlike = familiarity(eyes[SIDES.index(name)][kept[name]], names[kept[name]])
             unfamiliar[name] = unlike
-        offset = (left_out[name] - places)[kept[name]]
+        own, best = (np.hypot(*(px - places)[kept[name]].T) for px in (left_out[name], first))
         far = apart(name, left_out)[kept[name]]
-        errors[name] = fit_error_model(np.hypot(*offset.T), far, unlike)
+        errors[name] = fit_error_model(own, far, unlike, float(np.median(best)))
     return errors, familiar
 
 

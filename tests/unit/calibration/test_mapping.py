@@ -5,6 +5,8 @@ from gazelab.calibration.mapping import MAX_SAMPLES, GazeMapping, fit
 from gazelab.core.errors import CalibrationError
 from gazelab.core.gaze import FEATURE_DTYPE
 
+from .conftest import EyeModel
+
 GRID = [(x, y) for y in (-12, 0, 12) for x in (-20, 0, 20)]
 
 
@@ -57,6 +59,23 @@ def test_one_open_eye_is_enough_and_names_are_the_subjects(mapping, eyes, screen
     assert got.x_px[0] == got.right_x_px[0]
     assert got.x_px[1] == got.left_x_px[1]
     assert (screen.angle_deg(got.x_px, got.y_px, *screen.to_px(8, 4)) < 4).all()
+
+
+def test_gaze_does_not_jump_when_an_eye_is_lost(screen):
+    """One eye's estimates are brought to both's: no offset is left over the screen, only noise."""
+    eyes = EyeModel(noise=3.0, seed=5)
+    mapping = fit(*_samples(eyes, screen, GRID, each=20), screen)
+    rng = np.random.default_rng(1)
+    rows = np.array([eyes.row(*g) for g in rng.uniform((-20, -12), (20, 12), (200, 2))], FEATURE_DTYPE)
+    both = mapping.predict(rows)
+    for eye in range(2):
+        one = rows.copy()
+        one["openness"][:, eye] = 0.0
+        got = mapping.predict(one)
+        step = np.stack([got.x_px - both.x_px, got.y_px - both.y_px], -1)
+        assert np.abs(step.mean(0)).max() < 0.25 * mapping.errors["both"].median_px
+        assert np.median(np.hypot(*step.T)) < 1.5 * mapping.errors["both"].median_px
+        assert got.confidence.mean() < both.confidence.mean() + 0.05
 
 
 def test_an_eye_without_contrast_is_no_eye(mapping, eyes):
