@@ -16,9 +16,10 @@ from PyQt6.QtWidgets import QApplication
 
 from gazelab.calibration.plan import Style
 from gazelab.calibration.targets import LAYOUTS
-from gazelab.config import Settings, find_data_root, load_settings
+from gazelab.config import find_data_root, load_settings
 from gazelab.core.errors import ConfigError, GazelabError
 from gazelab.core.participant import check_participant
+from gazelab.settings import Settings
 from gazelab.ui import theme
 from gazelab.ui.faults import FaultReporter
 from gazelab.ui.fonts import install_fallback

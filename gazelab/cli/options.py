@@ -8,9 +8,10 @@ from typing import Annotated
 
 import typer
 
-from gazelab.config import Settings, find_data_root, load_settings
+from gazelab.config import find_data_root, load_settings
 from gazelab.core.errors import ConfigError, GazelabError
 from gazelab.core.geometry import Screen
+from gazelab.settings import Settings
 
 DEFAULT_SCREEN = "1920x1080:345x194@600"
 

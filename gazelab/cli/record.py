@@ -25,8 +25,8 @@ from gazelab.core.errors import CalibrationError, ConfigError
 
 if TYPE_CHECKING:
     from gazelab.calibration.profile import Profile
-    from gazelab.config import Settings
     from gazelab.core.geometry import Screen
+    from gazelab.settings import Settings
     from gazelab.sources.base import CameraAsk, GazeSource
 
 SourceOption = Annotated[

@@ -12,8 +12,8 @@ from gazelab.calibration.collect import Timing
 from gazelab.calibration.head_phase import STEPS, step_ns
 from gazelab.calibration.procedure import Advance, CalibrationProcedure, Style
 from gazelab.calibration.targets import LAYOUTS
-from gazelab.config import CalibrationSettings
 from gazelab.core.geometry import Screen
+from gazelab.settings import CalibrationSettings
 from gazelab.ui.parts import Card, label
 from gazelab.ui.target_art import TargetStyle
 

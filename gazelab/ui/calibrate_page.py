@@ -11,8 +11,8 @@ from PyQt6.QtWidgets import QComboBox, QHBoxLayout, QInputDialog, QSizePolicy, Q
 from gazelab.calibration.overview import Overview
 from gazelab.calibration.procedure import CalibrationProcedure
 from gazelab.calibration.result import CalibrationResult, CalibrationState
-from gazelab.config import CalibrationSettings
 from gazelab.core.errors import GazelabError
+from gazelab.settings import CalibrationSettings
 from gazelab.ui.calibrate_form import CalibrateForm
 from gazelab.ui.camera_look import camera_look, has_camera
 from gazelab.ui.choices import load_choices, save_choices

@@ -12,7 +12,7 @@ from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
-from gazelab.config import CalibrationSettings
+from gazelab.settings import CalibrationSettings
 
 log = logging.getLogger(__name__)
 

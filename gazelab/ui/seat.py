@@ -9,9 +9,9 @@ from pathlib import Path
 from PyQt6.QtCore import QObject, pyqtSignal
 from PyQt6.QtGui import QGuiApplication, QScreen
 
-from gazelab.config import Settings
 from gazelab.core.geometry import Screen
 from gazelab.core.participant import check_participant
+from gazelab.settings import Settings
 from gazelab.ui import monitors
 
 

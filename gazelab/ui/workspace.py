@@ -13,13 +13,13 @@ from typing import Any
 
 from gazelab.calibration.profile import Profile
 from gazelab.calibration.result import CalibrationResult
-from gazelab.config import Settings
 from gazelab.core.errors import CalibrationError, ConfigError, GazelabError, SessionError
 from gazelab.core.gaze import SourceState
 from gazelab.pipeline.live import Acquisition
 from gazelab.pipeline.record import header_for
 from gazelab.sessions.names import new_session_id
 from gazelab.sessions.writer import SessionWriter
+from gazelab.settings import Settings
 from gazelab.sources.base import Clock, GazeSource
 from gazelab.sources.camera_gaze import CameraGaze
 from gazelab.ui.calibration_in_force import CalibrationInForce

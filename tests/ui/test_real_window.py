@@ -82,7 +82,7 @@ READING = """
     from PyQt6.QtCore import QTimer
     from PyQt6.QtWidgets import QApplication
     from gazelab.app import make_application
-    from gazelab.config import Settings
+    from gazelab.settings import Settings
     from gazelab.ui.live_sources import SourceKind
     from gazelab.ui.main_window import RECORD, MainWindow
     from gazelab.ui.theme import Theme

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 import gazelab
-from gazelab import config
-from gazelab.config import Settings, find_data_root, load_settings, parse_settings
+from gazelab import config, settings
+from gazelab.config import find_data_root, load_settings, parse_settings
 from gazelab.core.errors import ConfigError
+from gazelab.settings import Settings
 from gazelab.sources.base import CameraAsk
 from gazelab.sources.registry import SOURCES, open_source
 
@@ -48,7 +49,7 @@ def test_R11_what_is_asked_of_a_camera_and_its_lag_reach_the_source():
 
 
 def test_every_source_can_be_the_one_to_begin_with():
-    assert set(config.SOURCE_NAMES) == set(SOURCES)
+    assert set(settings.SOURCE_NAMES) == set(SOURCES)
 
 
 def test_B2_byte_order_mark_and_windows_line_ends(tmp_path):
