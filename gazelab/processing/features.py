@@ -171,9 +171,15 @@ def eye_patch(
 
     step = PATCH_STEP * width
     sigma = PATCH_BLUR * step
-    reach = math.ceil(0.5 * step * math.hypot(PATCH_COLS, PATCH_ROWS) + 3 * sigma) + 2
-    left, top = math.floor(centre[0] - reach), math.floor(centre[1] - reach)
-    crop = rgb[max(top, 0) : max(top + 2 * reach, 0), max(left, 0) : max(left + 2 * reach, 0)]
+    # No more of the frame than the box, turned as it is, and what the blur reaches.
+    cos, sin = abs(along[0]), abs(along[1])
+    reach_x = math.ceil(0.5 * step * (PATCH_COLS * cos + PATCH_ROWS * sin) + 3 * sigma) + 2
+    reach_y = math.ceil(0.5 * step * (PATCH_COLS * sin + PATCH_ROWS * cos) + 3 * sigma) + 2
+    left, top = math.floor(centre[0]) - reach_x, math.floor(centre[1]) - reach_y
+    crop = rgb[
+        max(top, 0) : max(top + 2 * reach_y + 1, 0),
+        max(left, 0) : max(left + 2 * reach_x + 1, 0),
+    ]
     grey = cv2.cvtColor(crop, cv2.COLOR_RGB2GRAY)
     if sigma > MIN_SIGMA_PX:
         grey = cv2.GaussianBlur(grey, (0, 0), sigma, borderType=cv2.BORDER_REPLICATE)
