@@ -10,6 +10,7 @@ import os
 import platform
 import sys
 import warnings
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated, TextIO
 
@@ -128,6 +129,8 @@ def main(arguments: list[str] | None = None) -> int:
     int
         0, 1 for an error, 2 for wrong arguments, 130 if stopped by the user.
     """
+    if isinstance(sys.stdout, TextIOWrapper):  # text of a session that a terminal has no characters for
+        sys.stdout.reconfigure(errors="backslashreplace")
     with warnings.catch_warnings():
         warnings.showwarning = _say_warning
         return _run(arguments)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -66,7 +67,7 @@ def _decision(text: str, n_trials: int) -> tuple[int, str | None]:
     from gazelab.sessions.exclusions import VERDICTS
 
     number, _, verdict = text.partition("=")
-    if not (number.isascii() and number.isdigit()) or verdict not in (*VERDICTS, "limits"):
+    if not re.fullmatch(r"[0-9]{1,9}", number) or verdict not in (*VERDICTS, "limits"):
         raise ConfigError(
             f"--decide {text!r} is no decision.",
             todo=f"Write it as 3=exclude; verdicts: {', '.join(VERDICTS)}, or limits to take one back.",

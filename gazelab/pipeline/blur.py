@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from gazelab.core.geometry import MAX_SIDE_PX
+from gazelab.core.numbers import finite
 from gazelab.metrics.density import sigma_from_deg, sigma_from_share
 from gazelab.pipeline.replay import RASTER_COLS, Replay
 from gazelab.sessions.trials import Trial
 
 DEFAULT_SIGMA_DEG = 1.0
 FALLBACK_SIGMA_SHARE = 0.03
+LARGEST = {"accuracy_deg": 45.0, "accuracy_px": float(MAX_SIDE_PX)}
+"""An error beyond is no figure that was measured."""
 
 
 def sigma_of(replay: Replay, trial: Trial) -> tuple[float, dict[str, Any]]:
@@ -35,6 +39,6 @@ def sigma_of(replay: Replay, trial: Trial) -> tuple[float, dict[str, Any]]:
 
 
 def _figure(profile: Mapping[str, Any], name: str) -> float:
-    """Give a figure of the calibration in force; 0 where there is none."""
-    value = profile.get(name)
-    return float(value) if isinstance(value, int | float) else 0.0
+    """Give a figure of the calibration in force; 0 where there is none, or none that can be."""
+    value = finite(profile.get(name))
+    return value if 0 < value <= LARGEST[name] else 0.0

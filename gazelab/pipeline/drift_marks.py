@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gazelab.core.errors import SessionError
+from gazelab.core.numbers import finite
+from gazelab.sessions.drift import correction_px
 from gazelab.sessions.markers import Marker, MarkerKind
 
 NAN = float("nan")
@@ -54,14 +57,21 @@ def drift_marks(markers: Sequence[Marker], with_shifts: bool) -> list[DriftMark]
         decision = str(marker.get("decision", ""))
         if marker["kind"] == MarkerKind.DRIFT_CHECK and decision != "skipped":
             px, deg = (_length(marker.get(name)) for name in ("offset_px", "offset_deg"))
-            shifted = with_shifts and decision == "corrected"
+            shifted = with_shifts and decision == "corrected" and _can_be_put_on(marker)
             found.append(DriftMark(marker["time_ns"], decision, px, deg, shifted))
     return sorted(found, key=lambda mark: mark.time_ns)
+
+
+def _can_be_put_on(marker: Marker) -> bool:
+    """Whether the check's correction is one of the gaze's; else it was left out of it, and is told."""
+    try:
+        correction_px(marker.get("correction_px"))
+    except SessionError:
+        return False
+    return True
 
 
 def _length(value: Any) -> float:
     """Give the length of an offset that is written as a number, or as one of each axis."""
     parts = value if isinstance(value, list | tuple) else [value]
-    if not parts or not all(isinstance(v, int | float) and not isinstance(v, bool) for v in parts):
-        return NAN
-    return math.hypot(*parts)
+    return math.hypot(*map(finite, parts)) if parts else NAN

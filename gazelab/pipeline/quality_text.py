@@ -101,7 +101,7 @@ def write_csv(path: Path, quality: SessionQuality) -> Path:
     table.writerows(_flat(report, quality.session_id) for report in quality.trials)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(out.getvalue(), "utf-8")
+        path.write_bytes(out.getvalue().encode("utf-8", "backslashreplace"))
     except OSError as fault:
         raise SessionError(
             f"the table cannot be written ({fault.strerror}).", where=path, todo="Choose another folder."

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from gazelab import __version__
 from gazelab.core.attention import AttentionTrace
 from gazelab.core.errors import SessionError
+from gazelab.core.numbers import finite
 from gazelab.core.picture import encode_png, encode_rgba_png
 from gazelab.metrics.agreement import Agreement
 from gazelab.pipeline.blur import sigma_of
@@ -76,7 +77,7 @@ def write_report(
     page = template.replace("__DATA__", data.replace("<", "\\u003c"))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(page, "utf-8")
+        path.write_bytes(page.encode("utf-8", "backslashreplace"))
     except OSError as fault:
         raise SessionError(
             f"the report cannot be written ({fault.strerror}).", where=path, todo="Choose another folder."
@@ -273,4 +274,5 @@ def _text(value: float | None) -> str:
 
 
 def _unit(value: object, unit: str) -> str:
-    return f"{value:.2f}{unit}" if isinstance(value, int | float) and np.isfinite(value) else "no data"
+    number = finite(value)
+    return f"{number:.2f}{unit}" if np.isfinite(number) else "no data"

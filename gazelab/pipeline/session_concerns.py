@@ -8,6 +8,7 @@ import math
 from typing import Any
 
 from gazelab.core.errors import SessionError
+from gazelab.core.numbers import finite
 from gazelab.pipeline.quality_limits import QualityLimits
 from gazelab.pipeline.replay import Replay
 from gazelab.sessions.files import read_file
@@ -105,5 +106,5 @@ def _text(value: Any) -> str:
 
 
 def _number(value: Any) -> float | None:
-    ok = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    return float(value) if ok else None
+    number = finite(value)
+    return number if math.isfinite(number) else None

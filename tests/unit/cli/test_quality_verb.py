@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -128,3 +130,54 @@ def test_compare_counts_all_trials_when_asked_and_json_keeps_a_line_a_trial(data
     *rows, means = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [row["in_means"] for row in rows] == [True, True]
     assert (means["n_counted"], means["all_trials"], means["left_out"]) == (2, True, [])
+
+
+ODD = "half a character \ud800, a terminal's command \x1b[2J,\nnext"
+
+
+def test_reasons_of_any_characters_are_printed_and_written(data, tmp_path, capsys):
+    assert main(["quality", "reading", "--decide", "1=exclude", "--reason", ODD, *data]) == 0
+    said = capsys.readouterr().out
+    assert "half a character \ufffd, a terminal's command \ufffd[2J, next" in said
+    assert main(["quality", "reading", "--csv", str(tmp_path / "q.csv"), *data]) == 0
+    assert "half a character" in (tmp_path / "q.csv").read_text("utf-8")
+
+
+@pytest.mark.parametrize("chart", ["half \ud800", "座る é"])
+def test_what_the_output_has_no_characters_for_is_escaped(data, tmp_path, chart, monkeypatch):
+    markers = tmp_path / "sessions/reading/markers.jsonl"
+    markers.write_text(markers.read_text().replace('"c0"', json.dumps(chart)))
+    out = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(out, "cp1252", write_through=True))
+    assert main(["quality", "reading", *data]) == 0
+    assert b"\\u" in out.getvalue()
+
+
+@pytest.mark.parametrize(
+    "drift",
+    [{"offset_px": [10**400, 0]}, {"offset_deg": 10**400}, {"offset_px": {}, "offset_deg": [None]}],
+)
+def test_numbers_that_no_float_holds_are_no_data(data, tmp_path, drift, capsys):
+    session = tmp_path / "sessions/reading"
+    check = {
+        "kind": "drift_check",
+        "time_ns": -5,
+        "decision": "fine",
+        "target_px": [1, 1],
+        "correction_px": [0, 0],
+    }
+    with (session / "markers.jsonl").open("a") as file:
+        file.write(json.dumps(check | drift) + "\n")
+    header = json.loads((session / "session.json").read_text())
+    header["profile"] = {"accuracy_deg": 10**400, "accuracy_px": 1e400}
+    (session / "session.json").write_text(json.dumps(header))
+    assert main(["quality", "reading", "--json", *data]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["summary"]["calibration"]["accuracy_deg"] is None
+    assert said["trials"][0]["figures"]["drift_before"]["offset_deg"] is None
+
+
+@pytest.mark.parametrize("trial", ["9" * 5000, "0", "3", "-1", "²", ""])
+def test_a_number_that_is_no_trial_is_refused(data, trial, capsys):
+    assert main(["quality", "reading", "--decide", f"{trial}=keep", "--reason", "why", *data]) == 1
+    assert capsys.readouterr().err.startswith("gazelab: ")

@@ -151,6 +151,9 @@ def test_S7_sigma_is_in_degrees_and_the_same_share_of_the_picture_at_any_size(tm
         (BARE, {"accuracy_deg": None, "accuracy_px": 400.0}, "400 px", "validated"),
         (BARE, {"accuracy_deg": None, "accuracy_px": 1.0}, "3 %", "3%"),
         (BARE, {}, "3 %", "3%"),
+        (SCREEN, {"accuracy_deg": 10**400, "accuracy_px": float("inf")}, "1 degree", "default"),
+        (SCREEN, {"accuracy_deg": float("nan"), "accuracy_px": 400.0}, "400 px", "validated"),
+        (BARE, {"accuracy_px": 1e300}, "3 %", "3%"),
     ],
 )
 def test_S7_sigma_is_never_below_the_validated_error(tmp_path, screen, facts, sigma_px, why):
