@@ -60,7 +60,7 @@ def measure_trial(
         **_times(samples, seen, trial),
         **_blinks(samples, seen, spoilt),
         **_places(replay, samples, seen & ~spoilt, trial),
-        **_precision(replay, samples, seen, trial),
+        **_precision(replay, samples, seen & ~spoilt, trial),
         **_speeds(replay, samples, seen & ~spoilt),
         repeated_share=_repeated(replay, samples, seen),
         **_stamps(replay, trial),
@@ -127,16 +127,18 @@ def _places(replay: Replay, samples: GazeArray, seen: Bools, trial: Trial) -> di
 
 
 def _precision(replay: Replay, samples: GazeArray, seen: Bools, trial: Trial) -> dict[str, Any]:
-    good = seen & time_loss.forward_rows(samples["time_ns"])
-    t = samples["time_ns"][good]
-    px = [samples[name][good].astype(float) for name in ("x_px", "y_px")]
+    """Measure the noise within fixations; neither a lost sample nor one that never came is bridged."""
+    forward = time_loss.forward_rows(samples["time_ns"])
+    t = samples["time_ns"][forward]
+    interval_ns = time_loss.typical_interval_ns(t)
+    px = [np.where(seen, samples[name], np.nan)[forward].astype(float) for name in ("x_px", "y_px")]
     places = np.stack([*px, *replay.screen.to_deg(*px)], -1)
     found: dict[str, list[float]] = {name: [] for name in ("rms_s2s_px", "sd_px", "rms_s2s_deg", "sd_deg")}
     for event in replay.fixations(trial):
         first, end = np.searchsorted(t, [event["onset_ns"], event["offset_ns"] + 1])
-        if end - first < MIN_FIXATION_SAMPLES:
+        if np.isfinite(places[first:end, 0]).sum() < MIN_FIXATION_SAMPLES:
             continue
-        rows = time_loss.split_at_gaps(t[first:end], places[first:end])
+        rows = time_loss.split_at_gaps(t[first:end], places[first:end], interval_ns)
         for unit, x, y in (("px", rows[:, 0], rows[:, 1]), ("deg", rows[:, 2], rows[:, 3])):
             found[f"rms_s2s_{unit}"].append(quality.precision_rms_s2s_deg(x, y))
             found[f"sd_{unit}"].append(quality.precision_sd_deg(x, y))

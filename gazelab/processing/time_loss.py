@@ -124,7 +124,7 @@ def repeated_share(x_px: ArrayLike, y_px: ArrayLike) -> float:
     return float(((dx == 0) & (dy == 0))[there].mean()) if there.any() else float("nan")
 
 
-def split_at_gaps(time_ns: ArrayLike, values: Floats) -> Floats:
+def split_at_gaps(time_ns: ArrayLike, values: Floats, interval_ns: float) -> Floats:
     """Put a row of NaN wherever frames never came, so that no difference of neighbours bridges them.
 
     Parameters
@@ -132,14 +132,14 @@ def split_at_gaps(time_ns: ArrayLike, values: Floats) -> Floats:
     time_ns : array, shape (n,), int64
         Strictly ascending.
     values : numpy.ndarray, shape (n, k)
+    interval_ns : float
+        The recording's typical one: a short stretch's own would hide that every second frame never came.
 
     Returns
     -------
     numpy.ndarray, shape (n + number of such steps, k)
     """
     steps = np.diff(np.asarray(time_ns, np.int64))
-    if not steps.size:
-        return values
-    holes = np.flatnonzero(steps > MISSING_FACTOR * np.median(steps)) + 1
+    holes = np.flatnonzero(steps > MISSING_FACTOR * interval_ns) + 1
     out: Floats = np.insert(values, holes, np.nan, axis=0)
     return out

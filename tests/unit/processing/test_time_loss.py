@@ -101,8 +101,12 @@ def test_C2_the_frozen_pointer_is_all_repeats():
 def test_no_difference_bridges_frames_that_never_came():
     t = np.array([0, 10, 20, 60, 70]) * MS
     values = np.arange(5.0)[:, None]
-    assert np.isnan(split_at_gaps(t, values)[:, 0]).tolist() == [False, False, False, True, False, False]
-    assert split_at_gaps(t[:1], values[:1]).shape == (1, 1)
+    split = split_at_gaps(t, values, 10 * MS)
+    assert np.isnan(split[:, 0]).tolist() == [False, False, False, True, False, False]
+    assert split_at_gaps(t[:1], values[:1], 10 * MS).shape == (1, 1)
+    assert split_at_gaps(t[:1], values[:1], math.nan).shape == (1, 1)
+    every_second = split_at_gaps(2 * np.arange(5) * 10 * MS, values, 10 * MS)
+    assert np.isnan(every_second[1::2]).all()
 
 
 def test_a_burst_of_lost_samples_is_a_quarter_of_a_second():
