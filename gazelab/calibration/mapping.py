@@ -293,11 +293,12 @@ def _trust(
 
 
 def _thin(index: NDArray[np.intp], names: NDArray[np.int64], at_most: int) -> NDArray[np.intp]:
-    """Keep at most so many, evenly spread over each target's own samples."""
+    """Keep at most so many, evenly spread over each target's own samples; small targets stay whole."""
     if len(index) <= at_most:
         return index
     groups = [index[names[index] == name] for name in np.unique(names[index])]
-    each = max(1, at_most // len(groups))
+    sizes = np.array([len(g) for g in groups])
+    each = max((n for n in range(1, at_most + 1) if np.minimum(sizes, n).sum() <= at_most), default=1)
     picked = [g[np.linspace(0, len(g) - 1, min(each, len(g))).round().astype(int)] for g in groups]
     every = np.sort(np.concatenate(picked))
     # With more targets than places, every so manieth target.

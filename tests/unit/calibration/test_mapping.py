@@ -199,6 +199,13 @@ def test_G15_neither_the_mapping_nor_the_cost_grows_with_the_samples(eyes, scree
     assert sum(a.nbytes for a in many.to_arrays().values()) == size < 400_000
 
 
+def test_small_targets_stay_whole_when_a_large_one_is_thinned(eyes, screen):
+    rows, px, names = _samples(eyes, screen, GRID, each=10)
+    large = np.repeat(np.flatnonzero(names == 4)[:1], 900)
+    index = np.concatenate([np.arange(len(rows)), large])
+    assert fit(rows[index], px[index], names[index], screen).n_samples == MAX_SAMPLES
+
+
 def test_wrong_labels_do_not_spoil_the_fit(eyes, screen):
     rng = np.random.default_rng(1)
     places = list(zip(rng.uniform(-20, 20, 60), rng.uniform(-11, 11, 60), strict=True))
