@@ -19,9 +19,10 @@ from gazelab.calibration.checks import (
 from gazelab.calibration.collect import Collected, Timing
 from gazelab.calibration.findings import Code, Finding, Limits
 from gazelab.calibration.head_box import HeadBox
-from gazelab.calibration.head_phase import FIRST_ID, HeadPhase, judge_moves
+from gazelab.calibration.head_phase import FIRST_ID, STRETCHES, HeadPhase, judge_moves
 from gazelab.calibration.mapping import GazeMapping
 from gazelab.calibration.pursuit import PursuitRun
+from gazelab.calibration.targets import TargetKind
 from gazelab.calibration.validation import Validation
 from gazelab.core.errors import CalibrationError
 from gazelab.core.geometry import Screen
@@ -87,8 +88,7 @@ def fit_collected(
     head = judge_moves(moves, limits) if moves else None
     parts = [*good, *(c for c in (head.moves if head else ()) if c.has_data(timing))]
     index = np.array([c.target.index for c in good])
-    steps = [FIRST_ID + c.target.index for c in parts[len(good) :]]
-    names = np.repeat([*index.tolist(), *steps], [int(c.usable.sum()) for c in parts])
+    names = np.concatenate([_names(c) for c in parts])
     rows = np.concatenate([c.rows[c.usable] for c in parts])
     try:
         mapping = fit_mapping(rows, np.concatenate([c.usable_places() for c in parts]), names, screen)
@@ -105,6 +105,14 @@ def fit_collected(
         head=head,
         head_box=HeadBox.of(rows),
     )
+
+
+def _names(c: Collected) -> NDArray[np.int64]:
+    """Give the usable rows the number of what is left out together: a target, or a stretch of a movement."""
+    n = int(c.usable.sum())
+    if c.target.kind is not TargetKind.HEAD:
+        return np.full(n, c.target.index, np.int64)
+    return FIRST_ID + STRETCHES * c.target.index + np.arange(n) * STRETCHES // max(n, 1)
 
 
 def judge(validation: Validation, redo: Sequence[int], fitted: Fitted, limits: Limits) -> list[Finding]:

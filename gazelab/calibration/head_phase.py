@@ -53,7 +53,10 @@ against 1.97 with turns, nods and leans at one dot (medians, three seeds). Leani
 but a head box without it would call a person who leans outside."""
 
 FIRST_ID = 1000
-"""Steps go into the fit as targets of their own, with numbers from here: whole movements are left out too."""
+STRETCHES = 3
+"""Movements go into the fit as targets of their own, numbered from here, each in three stretches of time. So
+poses are left out, too, to choose the penalty, and a fit that takes as many rows of each target takes more of
+the movements, in which more happens than at a dot with a still head."""
 
 GLANCE = 4.0
 """Standard deviations of the irises' place about what the head's pose predicts, above which the eyes were

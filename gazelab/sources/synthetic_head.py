@@ -181,10 +181,11 @@ class HeadWarp:
         numpy.ndarray, shape (3, 3)
             From head axes to those of a camera that points at the head.
         """
-        distance = self._distance + pose.z_mm
-        aside_deg, below_deg = np.degrees(np.arctan2((pose.x_mm, pose.y_mm), distance))
+        turn = pose.rotation()
+        eyes_mm = (pose.x_mm, pose.y_mm) - PIVOT_MM * turn[:2, 2]  # a turn about the neck moves them, too
+        aside_deg, below_deg = np.degrees(np.arctan2(eyes_mm, self._distance + pose.z_mm))
         # Off to the picture's right and facing straight on, it seems turned to that side; lower, nodding.
-        seen: Floats = HeadPose(yaw_deg=aside_deg, pitch_deg=-below_deg).rotation() @ pose.rotation()
+        seen: Floats = HeadPose(yaw_deg=aside_deg, pitch_deg=-below_deg).rotation() @ turn
         return seen
 
     def _sources(self, pose: HeadPose) -> Floats:

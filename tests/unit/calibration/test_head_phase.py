@@ -5,7 +5,14 @@ import pytest
 
 from gazelab.calibration.collect import MS, Timing
 from gazelab.calibration.findings import Code, Limits
-from gazelab.calibration.head_phase import FIRST_ID, STEPS, HeadCollector, head_targets, judge_moves
+from gazelab.calibration.head_phase import (
+    FIRST_ID,
+    STEPS,
+    STRETCHES,
+    HeadCollector,
+    head_targets,
+    judge_moves,
+)
 from gazelab.calibration.plan import Part
 from gazelab.calibration.procedure import RUNNING, Advance, CalibrationProcedure
 from gazelab.calibration.result import CalibrationState
@@ -98,7 +105,7 @@ def test_its_rows_are_targets_of_their_own_in_the_fit(participant, screen):
     procedure = CalibrationProcedure(screen, 5, head_phase=True, fit_mapping=spy)
     work(procedure, participant, screen)
     names, px = seen[0]
-    steps = [FIRST_ID + k for k in range(len(STEPS))]
+    steps = [FIRST_ID + k for k in range(STRETCHES * len(STEPS))]
     assert sorted(set(names.tolist())) == [0, 1, 2, 3, 4, *steps]
     places = {(t.x_px, t.y_px) for t in head_targets(screen)}
     assert {tuple(p) for p in px[names >= FIRST_ID].tolist()} <= places
