@@ -160,7 +160,7 @@ def score_trial(replay: Replay, trial: Trial, chosen: AttentionMap, n_chance: in
     header = replay.session.header
     gaze = {
         "source": header.source.name,
-        "calibrated": header.calibrated,
+        "calibrated": header.calibrated or replay.recalibrated(trial),
         "for_dataset": header.for_dataset,
         "fixations": "offline",
         **replay.detector.how(),

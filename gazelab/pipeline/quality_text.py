@@ -12,6 +12,7 @@ from typing import Any
 
 from gazelab.core.errors import SessionError
 from gazelab.pipeline.quality_verdict import Verdict, percent
+from gazelab.pipeline.session_concerns import trials_text
 from gazelab.pipeline.session_quality import SessionQuality, TrialReport
 from gazelab.pipeline.trial_quality import TrialQuality
 
@@ -72,10 +73,20 @@ def summary_lines(quality: SessionQuality) -> list[str]:
         f"{len(quality.trials)} trials: {counts}.",
         f"Medians over trials: {number(rate, '{:.1f} Hz')}, {share(loss)} of the samples lost,"
         f" {share(time)} of the time without gaze; precision within fixations {rms} RMS-S2S, {sd} SD.",
-        f"Calibration: {calibration_text(quality.calibration)}.",
+        *(f"{said}." for said in calibration_lines(quality)),
         *(f"Corrected: {said}" for said in quality.corrections),
     ]
     return [*lines, *(f"concern: {concern}" for concern in quality.concerns)]
+
+
+def calibration_lines(quality: SessionQuality) -> list[str]:
+    """Say it of each calibration that a trial's gaze comes from, and of which trials where they differ."""
+    if len(quality.calibrations) == 1:
+        return [f"Calibration: {calibration_text(quality.calibration)}"]
+    return [
+        f"Calibration of {trials_text(made['trials'])}: {calibration_text(made)}"
+        for made in quality.calibrations
+    ]
 
 
 def calibration_text(calibration: Mapping[str, Any]) -> str:
@@ -83,6 +94,8 @@ def calibration_text(calibration: Mapping[str, Any]) -> str:
     if not calibration["calibrated"]:
         return "none of gazelab's was in force"
     state = calibration["state"] or "in force"
+    if calibration["recalibrated"]:
+        state += ", of a recalibration afterwards"
     accuracy = precision(_nan(calibration["accuracy_deg"]), _nan(calibration["accuracy_px"]))
     return f"{state}, accuracy {accuracy} on its validation targets"
 

@@ -99,6 +99,10 @@ class Replay:
             self._calibrations[trial.index] = found
         return self._calibrations[trial.index]
 
+    def recalibrated(self, trial: Trial) -> bool:
+        """Whether the trial's gaze was predicted anew, by another calibration than while recording."""
+        return self.calibration(trial) is not self.session.header.profile
+
     @cached_property
     def corrections(self) -> tuple[str, ...]:
         """Say which corrections the gaze has, one sentence each."""

@@ -166,18 +166,23 @@ def table_text(table: ScoreTable) -> str:
 
 
 def _facts(replay: Replay) -> list[tuple[str, str]]:
-    profile = replay.session.header.profile
     gaze = replay.gaze()
     loss = float(1 - gaze["valid"].mean()) if len(gaze) else float("nan")
     return [
-        ("accuracy, held-out targets", _unit(profile.get("accuracy_deg"), "°")),
-        ("precision RMS-S2S", _unit(profile.get("precision_rms_s2s_deg"), "°")),
-        ("precision SD", _unit(profile.get("precision_sd_deg"), "°")),
+        ("accuracy, held-out targets", _calibrated(replay, "accuracy_deg")),
+        ("precision RMS-S2S", _calibrated(replay, "precision_rms_s2s_deg")),
+        ("precision SD", _calibrated(replay, "precision_sd_deg")),
         ("data loss, whole session", f"{loss:.1%}" if loss == loss else "no data"),
         ("samples", f"{len(gaze)}"),
         ("trials", f"{len(replay.trials)}"),
         ("gaze", f"corrected {len(replay.corrections)} times" if replay.corrections else "as measured"),
     ]
+
+
+def _calibrated(replay: Replay, name: str) -> str:
+    """Write a figure of the calibration; of each where trials were recalibrated, in the order of trials."""
+    facts = [replay.calibration(trial) for trial in replay.trials] or [replay.session.header.profile]
+    return " / ".join(dict.fromkeys(_unit(found.get(name), "°") for found in facts))
 
 
 def _trial(replay: Replay, result: TrialComparison) -> dict[str, Any]:

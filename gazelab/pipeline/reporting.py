@@ -16,6 +16,7 @@ from gazelab.core.geometry import Screen
 from gazelab.pipeline.quality_text import NO_DATA, number, share
 from gazelab.pipeline.quality_verdict import Verdict
 from gazelab.pipeline.replay import Replay
+from gazelab.pipeline.session_concerns import trials_text
 from gazelab.pipeline.session_quality import SessionQuality
 
 VALIDATION_COLUMNS = ("target", "accuracy", "RMS-S2S", "SD", "lost", "samples")
@@ -33,7 +34,7 @@ def reporting_lines(replay: Replay, quality: SessionQuality) -> list[str]:
         f"Gaze was recorded by gazelab {version} from {source.name} ({source.device or 'no device named'}),"
         f" {nominal}, {measured} measured (median over trials).",
         screen_text(replay.screen),
-        validation_text(quality.calibration),
+        *_validations(quality),
         f"In the trials {share(quality.median('data_loss'))} of the samples were lost and"
         f" {share(quality.median('time_loss'))} of the time had no gaze (medians); precision within fixations"
         f" was {both(quality.median('rms_s2s_deg'), quality.median('rms_s2s_px'))} RMS-S2S and"
@@ -52,6 +53,12 @@ def screen_text(screen: Screen) -> str:
         return f"{px}; its size or distance is unknown, so there are no degrees."
     size = f"{screen.width_mm:.0f} x {screen.height_mm:.0f} mm at {screen.distance_mm:.0f} mm from the eyes"
     return f"{px}, {size} (known from: {screen.size_source})."
+
+
+def _validations(quality: SessionQuality) -> list[str]:
+    if len(quality.calibrations) == 1:
+        return [validation_text(quality.calibration)]
+    return [f"In {trials_text(made['trials'])}: {validation_text(made)}" for made in quality.calibrations]
 
 
 def validation_text(calibration: dict[str, Any]) -> str:

@@ -18,7 +18,7 @@ from gazelab.pipeline.measure_trial import IVT, SEGMENTATION, measure_trial
 from gazelab.pipeline.quality_limits import QualityLimits
 from gazelab.pipeline.quality_verdict import Judgement, Verdict, judge
 from gazelab.pipeline.replay import Replay
-from gazelab.pipeline.session_concerns import calibration_in_force, concerns_of
+from gazelab.pipeline.session_concerns import calibrations_in_force, concerns_of
 from gazelab.pipeline.trial_quality import TrialQuality
 from gazelab.processing.blinks import PAD_S, blink_mask
 from gazelab.sessions.derived import inputs_sha256, save_arrays, save_json
@@ -109,8 +109,8 @@ class SessionQuality:
     session_id : str
     trials : tuple of TrialReport
     limits : QualityLimits
-    calibration : dict
-        The calibration in force at the start: `calibrated`, its figures, `state`, `note`.
+    calibrations : tuple of dict
+        Those that the trials' gaze comes from, at least one: `trials`, `calibrated`, their figures, `state`.
     concerns : tuple of str
         What holds for the session as a whole.
     detectors : dict of str to str
@@ -122,10 +122,15 @@ class SessionQuality:
     session_id: str
     trials: tuple[TrialReport, ...]
     limits: QualityLimits
-    calibration: dict[str, Any]
+    calibrations: tuple[dict[str, Any], ...]
     concerns: tuple[str, ...]
     detectors: dict[str, str]
     corrections: tuple[str, ...] = ()
+
+    @property
+    def calibration(self) -> dict[str, Any]:
+        """The first trial's."""
+        return self.calibrations[0]
 
     def count(self, verdict: Verdict) -> int:
         """Count the trials with a verdict."""
@@ -154,6 +159,7 @@ class SessionQuality:
             "n_decided_by_hand": sum(report.decision is not None for report in self.trials),
             "median": {name: value if math.isfinite(value) else None for name, value in medians.items()},
             "calibration": self.calibration,
+            "calibrations": list(self.calibrations),
             "concerns": list(self.concerns),
             "detectors": self.detectors,
             "corrections": list(self.corrections),
@@ -180,17 +186,18 @@ def assess(replay: Replay, limits: QualityLimits | None = None) -> SessionQualit
     """
     chosen = limits or QualityLimits()
     by_hand, problems = decisions(replay.session.path, replay.trials)
-    calibration = calibration_in_force(replay)
+    calibrations = calibrations_in_force(replay)
+    has_box = {index: made["has_head_box"] for made in calibrations for index in made["trials"]}
     reports = []
     for trial in replay.trials:
-        measured = measure_trial(replay, trial, chosen.low_confidence, calibration["has_head_box"])
+        measured = measure_trial(replay, trial, chosen.low_confidence, has_box[trial.index])
         reports.append(TrialReport(trial, measured, judge(measured, chosen), by_hand.get(trial.index)))
-    concerns = (*concerns_of(replay, calibration, chosen), *problems, *replay.session.report)
+    concerns = (*concerns_of(replay, calibrations, chosen), *problems, *replay.session.report)
     return SessionQuality(
         replay.session.session_id,
         tuple(reports),
         chosen,
-        calibration,
+        tuple(calibrations),
         concerns,
         detectors=_detectors(reports),
         corrections=replay.corrections,

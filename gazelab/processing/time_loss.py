@@ -139,7 +139,7 @@ def split_at_gaps(time_ns: ArrayLike, values: Floats, interval_ns: float) -> Flo
     -------
     numpy.ndarray, shape (n + number of such steps, k)
     """
-    steps = np.diff(np.asarray(time_ns, np.int64))
+    steps = np.diff(np.asarray(time_ns, np.int64)).astype(float)
     holes = np.flatnonzero(steps > MISSING_FACTOR * interval_ns) + 1
     out: Floats = np.insert(values, holes, np.nan, axis=0)
     return out

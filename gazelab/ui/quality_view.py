@@ -9,7 +9,7 @@ from PyQt6.QtCore import Qt, pyqtSignal
 from PyQt6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
 from gazelab.core.errors import GazelabError, SessionError
-from gazelab.pipeline.quality_text import calibration_text
+from gazelab.pipeline.quality_text import calibration_lines
 from gazelab.pipeline.quality_verdict import Verdict
 from gazelab.pipeline.replay import Replay
 from gazelab.pipeline.session_quality import (
@@ -114,8 +114,7 @@ class QualityTab(QWidget):
         counts = self.tr("{keep} to keep, {review} to review, {exclude} to exclude").format(
             **{verdict.value: quality.count(verdict) for verdict in Verdict}
         )
-        lines = [counts, self.tr("Calibration: {text}").format(text=calibration_text(quality.calibration))]
-        self.summary.setText("\n".join([*lines, *quality.concerns]))
+        self.summary.setText("\n".join([counts, *calibration_lines(quality), *quality.concerns]))
         self._show_reasons()
         self.judged.emit()
 

@@ -13,8 +13,12 @@ from gazelab.pipeline.compare import MapChoice, compare_trial, trace_for
 from gazelab.pipeline.corrected import corrected_gaze, corrections_in_force
 from gazelab.pipeline.correcting import recalibrate, shift
 from gazelab.pipeline.keep import fixation_inputs, keep_fixations
+from gazelab.pipeline.quality_text import quality_text
 from gazelab.pipeline.replay import Replay
 from gazelab.pipeline.report import report_data, score_table
+from gazelab.pipeline.reporting import reporting_lines
+from gazelab.pipeline.session_concerns import trials_text
+from gazelab.pipeline.session_quality import assess
 from gazelab.sessions.correction_entries import ShiftEntry, UndoEntry
 from gazelab.sessions.corrections import append_correction
 from gazelab.sessions.derived import load_arrays
@@ -294,3 +298,47 @@ def test_a_recalibrated_trial_is_blurred_by_the_error_of_its_own_calibration(mov
     blurs = [sigma_of(replay, trial)[1]["sigma_deg"] for trial in replay.trials]
     assert blurs == [1.0, 3.0]
     assert [sigma_of(Replay(session, "live"), trial)[1]["sigma_deg"] for trial in replay.trials] == [1.0, 1.0]
+
+
+def test_quality_judges_each_trial_by_the_calibration_that_its_gaze_comes_from(moved, tmp_path):
+    session, _, _ = moved
+    poor = save_calibration(tmp_path / "poor", moved_px=150.0, accuracy_deg=4.2)
+    recalibrate(session, poor, Section(trials=(1, 1)), "why")
+    quality = assess(Replay(session))
+    first, second = quality.calibrations
+    assert (first["trials"], first["calibrated"], first["recalibrated"]) == ([0], False, False)
+    assert (second["trials"], second["calibrated"], second["recalibrated"]) == ([1], True, True)
+    assert second["accuracy_deg"] == 4.2
+    assert second["profile"] == poor.name
+    assert quality.concerns[0].startswith("trial 1: recorded without a valid calibration")
+    assert "trial 2: the calibration's accuracy is 4.20° (limit 3°)" in quality.concerns
+    said = quality_text(quality)
+    assert "Calibration of trial 1: none of gazelab's was in force." in said
+    assert "Calibration of trial 2: in force, of a recalibration afterwards, accuracy 4.20°" in said
+    told = " ".join(reporting_lines(Replay(session), quality))
+    assert "In trial 1: No calibration of gazelab's was in force." in told
+    summary = quality.to_json()["summary"]
+    assert [c["trials"] for c in summary["calibrations"]] == [[0], [1]]
+    data = report_data(Replay(session), [], "title")
+    assert "no data / 4.20°" in json.dumps(data, ensure_ascii=False)
+
+
+def test_quality_of_a_session_recalibrated_as_a_whole_speaks_of_that_calibration_alone(moved, tmp_path):
+    session, _, _ = moved
+    fine = save_calibration(tmp_path / "fine", moved_px=150.0, accuracy_deg=0.9)
+    recalibrate(session, fine, Section(), "why")
+    quality = assess(Replay(session))
+    assert len(quality.calibrations) == 1
+    assert quality.calibration["accuracy_deg"] == 0.9
+    assert not any("without a valid calibration" in concern for concern in quality.concerns)
+    as_recorded = assess(Replay(session, "live"))
+    assert as_recorded.calibration["accuracy_deg"] is None
+    assert any("without a valid calibration" in concern for concern in as_recorded.concerns)
+
+
+@pytest.mark.parametrize(
+    ("indices", "text"),
+    [([0], "trial 1"), ([0, 1, 2, 5], "trials 1-3, 6"), ([1, 3], "trials 2, 4"), ([], "trials ")],
+)
+def test_trials_are_named_as_ranges(indices, text):
+    assert trials_text(indices) == text
