@@ -143,12 +143,13 @@ class GazeMapping:
         valid = np.zeros(len(rows), bool)
         for name in PARTS:  # the better one first
             use = np.isfinite(px[name]).all(1) & ~valid
-            if use.any():
-                gaze[use] = px[name][use]
-                confidence[use] = self._confidence(name, eyes, px, beyond_px)[use]
-                valid |= use
-            if valid.all():
+            if not use.any():
+                continue
+            given = self._confidence(name, eyes, px, beyond_px)
+            if use.all():
+                gaze, confidence, valid = px[name], given, use
                 break
+            gaze[use], confidence[use], valid[use] = px[name][use], given[use], True
         return Prediction(
             x_px=gaze[:, 0],
             y_px=gaze[:, 1],
