@@ -18,9 +18,9 @@ MARGIN = (3.0, 3.0, 6.0, 25.0, 25.0, 40.0)
 
 Chosen where a calibration with a still head has lost about two degrees to the pose alone, twice what it is
 off by anyway. On the synthetic participant one degree of yaw or pitch costs a mapping that has never seen the
-head turn about 1 degree, 20 mm aside or down 1 degree, and roll and distance little (8 degrees of roll 1
-degree, 60 mm 0.7 degrees). A narrower box would flag people who sit still: the turn of one frame is known to
-a degree or two only, and eyes alone seem to turn the head by up to 0.7 degrees."""
+head turn 0.3 to 1 degree, 20 mm aside or down up to 1 degree, 4 degrees of roll half a degree, and distance,
+which the mapping knows of, next to nothing. A narrower box would flag people who sit still: the turn of one
+frame is known to a degree or two only, and eyes alone seem to turn the head by up to 0.7 degrees."""
 
 PERCENTILES = (2.0, 98.0)
 """Of the calibration's samples: a single wild face must not widen the box."""
