@@ -60,6 +60,8 @@ def corrections(session: SessionArgument, data: DataOption = None, as_json: Json
         typer.echo(line)
     if not shifts and not log.entries:
         typer.echo("No corrections: the gaze is as measured.")
+    if log.torn_bytes:
+        problems.append(f"a last line that was cut off ({log.torn_bytes} bytes) counts for nothing")
     for problem in problems:
         typer.echo(f"note: {problem}", err=True)
 
@@ -199,6 +201,11 @@ def _section(session: Session, trials: str, from_ns: int | None, until_ns: int |
     if not found:
         raise ConfigError(f"--trials {trials!r} are no trials.", todo="Write them as 3-7, 3- or 3.")
     first, to, last = found.groups()
-    end = int(last) if last else len(session.trials()) if to else int(first)
+    n = len(session.trials())
+    end = int(last) if last else n if to else int(first)
+    if int(first) > n:
+        raise ConfigError(
+            f"there is no trial {first}: the session has {n}.", todo="Trials are counted from 1."
+        )
     bounds: tuple[Any, Any] = (int(first) - 1, end - 1)
     return Section(trials=bounds)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,7 +45,7 @@ def recalibrate(
     """
     if not reason.strip():
         raise SessionError("a correction needs a reason.", todo="Say why it is made.")
-    section.rows(np.zeros(0, np.int64), session.trials())
+    _check_section(session, section)
     profile = load_profile(profile_folder)
     source = Recorded(session, mapping=profile.mapping)
     check_fits(profile, session.header.participant, session.header.screen, binding_of(source))
@@ -62,7 +63,7 @@ def shift(session: Session, entry: ShiftEntry, reason: str, author: str = "") ->
         The section is none of the session, degrees are asked for and the screen has none, or it cannot be
         written.
     """
-    entry.section.rows(np.zeros(0, np.int64), session.trials())
+    _check_section(session, entry.section)
     if entry.unit == "deg" and not session.header.screen.has_degrees:
         raise SessionError(
             "the session's screen has no size in mm, so there are no degrees.",
@@ -72,12 +73,22 @@ def shift(session: Session, entry: ShiftEntry, reason: str, author: str = "") ->
     return append_correction(session.path, entry, reason, author)
 
 
+def _check_section(session: Session, section: Section) -> None:
+    """Refuse a part that the session has not: seconds given for nanoseconds would correct nothing."""
+    times = session.gaze()["time_ns"]
+    if not section.rows(times, session.trials()).any():
+        span = f"The samples are from {times.min()} to {times.max()} ns." if len(times) else "There is none."
+        raise SessionError(f"no sample is in this section: {section.text()}.", where=session.path, todo=span)
+
+
 def _copy_in_session(session: Path, profile_folder: Path) -> str:
     """Give the place of a profile in the session: a copy that is there already, or a new one."""
     wanted = mapping_sha256(profile_folder)
     for there in sorted((session / "calibration").glob("*/")):
-        if there.name.startswith(profile_folder.name) and mapping_sha256(there) == wanted:
-            return f"calibration/{there.name}"
+        with contextlib.suppress(SessionError):  # what is not a profile's copy is none of it
+            same = there.name.startswith(profile_folder.name) and not there.is_symlink()
+            if same and mapping_sha256(there) == wanted:
+                return f"calibration/{there.name}"
     return copy_profile(profile_folder, session / "calibration")
 
 

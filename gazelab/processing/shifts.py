@@ -71,7 +71,8 @@ def move_px(gaze: GazeArray, dx_px: float, dy_px: float) -> None:
 def move_deg(gaze: GazeArray, dx_deg: float, dy_deg: float, screen: Screen) -> None:
     """Move all samples in place by an angle, + right, + down like px.
 
-    The angle is measured where the gaze lies, so that it covers more px toward the screen's edges.
+    The angle is measured where the gaze lies, so that it covers more px toward the screen's edges. Gaze that
+    would turn away from the screen's plane, by 90 degrees or more, is lost.
 
     Parameters
     ----------
@@ -82,4 +83,8 @@ def move_deg(gaze: GazeArray, dx_deg: float, dy_deg: float, screen: Screen) -> N
     """
     for x, y in PLACES:
         x_deg, y_deg = screen.to_deg(gaze[x], gaze[y])
-        gaze[x], gaze[y] = screen.to_px(x_deg + dx_deg, y_deg - dy_deg)
+        x_deg, y_deg = x_deg + dx_deg, y_deg - dy_deg
+        away = (np.abs(x_deg) >= 90) | (np.abs(y_deg) >= 90)
+        gaze[x], gaze[y] = screen.to_px(np.where(away, np.nan, x_deg), np.where(away, np.nan, y_deg))
+        if x == "x_px":
+            gaze["valid"] &= ~away

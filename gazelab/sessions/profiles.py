@@ -29,6 +29,12 @@ def copy_profile(profile: Path, into: Path) -> str:
     if profile.is_symlink() or not profile.is_dir():
         raise SessionError("there is no such calibration profile.", where=profile, todo="Calibrate first.")
     files = sorted(profile.iterdir())
+    if into.is_symlink():
+        raise SessionError(
+            "a link, not a folder: the profile was not copied.",
+            where=into,
+            todo="A session holds no links: put the folder itself there.",
+        )
     if not all(_NAME.fullmatch(file.name) for file in [profile, *files]):
         raise SessionError(
             "the profile's name, or a file's in it, has other characters than letters, digits, . _ and -.",

@@ -342,3 +342,26 @@ def test_quality_of_a_session_recalibrated_as_a_whole_speaks_of_that_calibration
 )
 def test_trials_are_named_as_ranges(indices, text):
     assert trials_text(indices) == text
+
+
+def test_P5_a_profile_is_not_copied_through_a_link_out_of_the_session(moved, tmp_path):
+    session, _, after = moved
+    away = tmp_path / "away"
+    away.mkdir()
+    shutil.rmtree(session.path / "calibration", ignore_errors=True)
+    (session.path / "calibration").symlink_to(away)
+    with pytest.raises(SessionError, match="a link, not a folder"):
+        recalibrate(session, after, Section(), "why")
+    assert list(away.iterdir()) == []
+    assert not (session.path / "corrections.jsonl").exists()
+
+
+def test_P5_what_is_no_profile_in_the_session_hinders_nothing(moved):
+    session, _, after = moved
+    junk = session.path / "calibration" / after.name
+    junk.mkdir(parents=True)
+    (junk / "mapping.npz").symlink_to(after / "mapping.npz")
+    (junk.parent / f"{after.name}-9").symlink_to(after)
+    made = recalibrate(session, after, Section(), "why")
+    assert made.change.profile == f"calibration/{after.name}-2"
+    assert error_px(Replay(session).gaze(), session) < 50

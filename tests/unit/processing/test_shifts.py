@@ -62,3 +62,12 @@ def test_a_degree_covers_more_px_at_the_edge():
     rows["x_px"] = 1900.0
     move_deg(rows, 1.0, 0.0, SCREEN)
     assert rows["x_px"][0] - 1900 > SCREEN.px_per_deg() * 1.05
+
+
+def test_gaze_that_would_turn_away_from_the_screen_is_lost_and_not_mirrored():
+    gaze = empty_gaze(3)
+    gaze["x_px"], gaze["y_px"], gaze["valid"] = (10.0, 960.0, 1910.0), 540.0, True
+    move_deg(gaze, 80.0, 0.0, SCREEN)
+    assert gaze["valid"].tolist() == [True, True, False]
+    assert np.isnan(gaze["x_px"][2])
+    assert (gaze["x_px"][:2] > 1920).all()
