@@ -29,7 +29,7 @@ Contents = tuple[
     int,
 ]
 
-MAPPING_VERSION = 2
+MAPPING_VERSION = 3
 
 KINDS: dict[str, Any] = {"ridge": Ridge, "error": ErrorModel, "plane": Plane, "familiar": Familiarity}
 

@@ -104,5 +104,5 @@ def test_error_falls_as_confidence_rises(eyes, screen):
 
     errors = screen.angle_deg(got.x_px, got.y_px, *screen.to_px(*gaze.T))
     order = np.argsort(-got.confidence)
-    means = [errors[part].mean() for part in np.array_split(order, 5)]
-    assert (np.diff(means) > 0).all()
+    means = [errors[part].mean() for part in np.array_split(order, 3)]
+    assert means[0] < 0.8 * means[1] < 0.64 * means[2]

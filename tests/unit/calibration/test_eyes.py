@@ -54,6 +54,13 @@ def test_misplacements_are_what_a_misplaced_box_changes(picture, kind, centre, t
     assert np.linalg.norm(told) == pytest.approx(np.linalg.norm(change), rel=0.25)
 
 
+def test_light_multiplies_and_changes_nothing():
+    rng = np.random.default_rng(2)
+    patch = rng.integers(40, 120, empty_features(1)["patches"].shape).astype(np.uint8)
+    dim, bright = (eye_columns(_row(p), 0) for p in (patch, 2 * patch))
+    np.testing.assert_allclose(dim, bright, atol=1e-6)
+
+
 def test_a_flat_patch_changes_nothing():
     row = _row(90)
     assert not misplacements(row, 1).any()
