@@ -147,14 +147,32 @@ def _concerns(result: Validation, limits: Limits) -> list[Finding]:
                 f" {result.edge_accuracy_px:.0f} px)."
             )
             found.append(Finding(Code.SHRINK, text, False))
-    limit_px = limits.max_accuracy_share * result.screen_width_px
-    in_deg = np.isfinite(result.accuracy_deg)
-    if result.accuracy_deg > limits.max_accuracy_deg or (not in_deg and result.accuracy_px > limit_px):
-        how = f"{result.accuracy_deg:.1f} degrees" if in_deg else f"{result.accuracy_px:.0f} px"
-        found.append(Finding(Code.INACCURATE, f"The accuracy is {how}.", False))
+    too_far = _too_far(result.accuracy_deg, result.accuracy_px, result, limits)
+    if too_far:
+        found.append(Finding(Code.INACCURATE, f"The accuracy is {too_far}.", False))
+    else:
+        found += _far_targets(result, limits)
     if result.data_loss > limits.max_loss:
         found.append(Finding(Code.LOSS, f"{result.data_loss:.0%} of the samples were lost.", False))
     return found
+
+
+def _too_far(error_deg: float, error_px: float, result: Validation, limits: Limits) -> str:
+    """Say how large an error over the limit is; "" for one within it."""
+    if np.isfinite(error_deg):
+        return f"{error_deg:.1f} degrees" if error_deg > limits.max_accuracy_deg else ""
+    limit_px = limits.max_accuracy_share * result.screen_width_px
+    return f"{error_px:.0f} px" if error_px > limit_px else ""
+
+
+def _far_targets(result: Validation, limits: Limits) -> list[Finding]:
+    """Name the validation targets that a good mean hides, counted from 1."""
+    far = {t.index: _too_far(t.accuracy_deg, t.accuracy_px, result, limits) for t in result.targets}
+    names = ", ".join(f"V{index + 1} ({error})" for index, error in sorted(far.items()) if error)
+    if not names:
+        return []
+    text = f"The gaze is far off at {names}. If it wasn't looked at there, validate again."
+    return [Finding(Code.FAR_TARGETS, text, False)]
 
 
 def screen_change(old: Screen, new: Screen) -> Finding | None:

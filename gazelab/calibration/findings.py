@@ -20,6 +20,7 @@ class Code(StrEnum):
     SUSPECT_TARGETS = "suspect-targets"
     SHRINK = "gaze-pulled-to-the-centre"
     INACCURATE = "low-accuracy"
+    FAR_TARGETS = "validation-targets-far-off"
     LOSS = "high-data-loss"
     NOT_FOLLOWED = "moving-target-not-followed"
     HEAD_STILL = "head-did-not-move"
@@ -65,7 +66,7 @@ class Limits:
         Of gaze on target; a concern below (predictions are pulled to the centre).
     max_accuracy_deg, max_accuracy_share : float
         Mean offset on the validation targets, in degrees, or as a share of the screen's width where its size
-        is unknown; a concern above.
+        is unknown; a concern above, and for a single target too.
     max_loss : float
         Share of lost samples during validation; a concern above.
     suspect_ratio : float

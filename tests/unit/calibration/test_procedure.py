@@ -240,6 +240,22 @@ def test_G2_shrunk_gaze_is_reported_and_not_accepted_silently(procedure, partici
     assert procedure.result().to_mapping()["note"] == "only the middle of the screen is used"
 
 
+def test_one_validation_target_that_was_not_looked_at_is_not_hidden_by_a_good_mean(procedure, participant):
+    def looks(x, y):
+        first = procedure.current_target == procedure.validation_targets[0]
+        return (x + 10.0, y) if procedure.state is CalibrationState.VALIDATING and first else (x, y)
+
+    participant.looks = looks
+    participant.work(procedure)
+
+    got = procedure.result()
+    assert got.validation.accuracy_deg < procedure.limits.max_accuracy_deg
+    assert got.state is CalibrationState.REVIEW
+    text = next(f.message for f in got.findings if f.code is Code.FAR_TARGETS)
+    assert "V1" in text
+    assert "V2" not in text
+
+
 def test_G14_a_failure_closes_the_gate_and_an_override_is_written_down(screen, participant):
     participant.looks = lambda x, y: (0.0, 0.0)
     procedure = participant.work(CalibrationProcedure(screen))
