@@ -34,7 +34,7 @@ PATCH_STEP = 0.05
 midway between the corners. Its outermost pixels are there for the change that a misplaced box makes."""
 PATCH_BLUR = 0.8
 """Standard deviation of the blur before sampling, in steps. With .5 the gaze of 28 persons was read worse by
-a twentieth, with 1.1 by a fortieth; a laptop's was indifferent."""
+a thirtieth, with 1.1 by a fiftieth, in either half of them; a laptop's was indifferent."""
 MIN_SIGMA_PX = 0.4
 """A narrower blur changes nothing that linear sampling doesn't."""
 
