@@ -23,8 +23,10 @@ DROP_RATIO = 4.0
 """Samples with a residual over this many medians are dropped before the second fit: near five standard
 deviations of a residual that is normal in x and y."""
 
+SHOWN_LONG = 5
 MANY_GROUPS = 20
-"""With fewer targets than this each one matters, and none is dropped whole: a person decides to redo it."""
+"""A target with so many samples was rested on, and among fewer targets than this each one matters: neither is
+dropped whole, a person decides to redo it. Single pictures with a label each may be dropped."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,8 +102,8 @@ def fit_robust(features: Floats, targets: Floats, groups: NDArray[np.int64]) -> 
     first = _Dual(features, targets, groups)
     residual = first.single_out()
     kept: NDArray[np.bool_] = residual <= DROP_RATIO * np.median(residual)
-    if len(first.members) < MANY_GROUPS:
-        for i in first.members:
+    for i in first.members:
+        if len(i) >= SHOWN_LONG or len(first.members) < MANY_GROUPS:
             kept[i] |= not kept[i].any()
     if kept.all():
         return _fitted(first, features, kept)

@@ -80,6 +80,16 @@ def test_a_target_of_few_is_never_dropped_whole(data):
     assert fitted.kept[groups == 3].all()
 
 
+def test_a_target_that_was_rested_on_is_never_dropped_whole_among_many(data):
+    """Nine targets and a dozen stretches of a moving head are more than twenty groups."""
+    rng = np.random.default_rng(8)
+    x = rng.normal(size=(150, 12))
+    y = x[:, :2] * 100 + 500 + rng.normal(0, 20, (150, 2))
+    groups = np.repeat(np.arange(25), 6)
+    y[groups == 7] += 5000
+    assert fit_robust(x, y, groups).kept[groups == 7].all()
+
+
 def test_of_many_targets_a_wrong_one_is_dropped(data):
     x, y, _ = data
     spoiled = y.copy()
