@@ -171,7 +171,7 @@ class OnlineFixations:
         else:
             self._bin.add(sample)
         span_s = (self._bin.last_ns - self._bin.first_ns) / 1e9
-        if not np.isfinite(self._measures.interval_s) or span_s + self._measures.interval_s >= BIN_S:
+        if not math.isfinite(self._measures.interval_s) or span_s + self._measures.interval_s >= BIN_S:
             self._append()
 
     def _append(self) -> None:
@@ -284,7 +284,7 @@ class OnlineFixations:
 
     def _half_ns(self) -> int:
         interval_s = self._measures.interval_s
-        return int(interval_s * 1e9 / 2) if np.isfinite(interval_s) else 0
+        return int(interval_s * 1e9 / 2) if math.isfinite(interval_s) else 0
 
     def _end_segment(self) -> None:
         if self._bin is not None:

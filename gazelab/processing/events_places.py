@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gazelab.core.gaze import EventArray, EventKind, empty_events
+from gazelab.processing.events_candidates import Sums
 from gazelab.processing.events_noise import NOISE_FLOOR_DEG, Noise, noise_at_first, noise_inside
 from gazelab.processing.events_samples import (
     GAP_S,
@@ -16,7 +17,7 @@ from gazelab.processing.events_samples import (
     SPIKE_SIGMAS,
     SPIKE_SPAN_S,
 )
-from gazelab.processing.events_segmentation import BIN_S, NO_SUMS, Begun, Spot, Sums, Weights, add_sums
+from gazelab.processing.events_segmentation import BIN_S, NO_SUMS, Begun, Spot, Weights, add_sums
 
 MEMORY = 64
 INSIDE_MEMORY = 160

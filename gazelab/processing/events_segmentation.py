@@ -30,9 +30,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
+from gazelab.processing.events_candidates import FEW, FewCandidates, ManyCandidates, Sums
 from gazelab.processing.events_noise import Noise
 
 FIXATION_COST = 5.0
@@ -44,18 +42,9 @@ MIN_FIXATION_S = 0.060
 MIN_SAMPLES = 2
 BIN_S = 0.0125
 """The costs are set for samples of at most 80 Hz: faster ones are averaged over this time first."""
-MAX_CANDIDATES = 128
 
-Floats = NDArray[np.float64]
 Piece = tuple[int, int]
-Sums = tuple[float, float, float, float]
-"""Of the weights, of weight times x and y, and of weight times the squared length."""
-
 NO_SUMS: Sums = (0.0, 0.0, 0.0, 0.0)
-
-# Rows of the table of candidates: where the open fixation may have begun, what it cost up to there, and its
-# sums less those of the samples before.
-_START, _COST, _W, _WX, _WY, _WQ, _TIME = range(7)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,18 +139,16 @@ class Segmentation:
         self._fixated: list[float] = [math.inf]
         self._start: list[int] = [-1]  # where the fixation ending at k began
         self._open: list[tuple[float, int]] = [(math.inf, -1)]  # the same if it may still go on
-        self._table = np.empty((7, MAX_CANDIDATES + 1))
-        self._n_candidates = 0
+        self._candidates: FewCandidates | ManyCandidates = FewCandidates()
         if begun is not None:
             self._go_on(begun)
 
     def _go_on(self, begun: Begun) -> None:
         """Begin inside a fixation: the samples so far are known by their sums alone."""
         self._last = begun.last
-        self._table[:, 0] = -begun.n, self._fixation_cost, *begun.sums, begun.time_s
-        self._n_candidates = 1
+        self._candidates.add(-begun.n, self._fixation_cost, begun.sums, begun.time_s)
         self._alone = [math.inf]
-        self._fixated = [float(self._totals()[0])]
+        self._fixated = [self._candidates.weigh(self._sums)[0]]
         self._start = [-begun.n]
 
     def __len__(self) -> int:
@@ -174,18 +161,19 @@ class Segmentation:
         if self._last is not None:
             self._sums = add_sums(self._sums, self._weights.later(self._last, spot))
         self._last = spot
-        opening = min(self._alone[n], self._fixated[n]) + self._fixation_cost
+        before_it = min(self._alone[n], self._fixated[n])
         (w, wx, wy, wq), before = self._weights.first(spot), self._sums
         own = w - before[0], wx - before[1], wy - before[2], wq - before[3]
-        self._table[:, self._n_candidates] = n, opening, *own, time_s
-        self._n_candidates += 1
-        total = self._totals()
-        self._alone.append(min(self._alone[n], self._fixated[n]) + LONE_COST)
-        first = int(total.argmin())
-        self._open.append((float(total[first]), int(self._table[_START, first])))
-        self._close(n + 1, time_s, total)
-        if len(total) > MAX_CANDIDATES:
-            self._prune(total)
+        if len(self._candidates) == FEW and isinstance(self._candidates, FewCandidates):
+            self._candidates = ManyCandidates(self._candidates)
+        self._candidates.add(n, before_it + self._fixation_cost, own, time_s)
+        self._alone.append(before_it + LONE_COST)
+        self._open.append(self._candidates.weigh(self._sums))
+        latest_s = time_s + self.interval_s - MIN_FIXATION_S + 1e-9
+        closed, start = self._candidates.best_until(latest_s, n + 1 - MIN_SAMPLES)
+        self._fixated.append(closed)
+        self._start.append(start)
+        self._candidates.prune(min(self._alone[-1], closed) + self._fixation_cost)
 
     def pieces(self, ended: bool) -> tuple[list[Piece], bool]:
         """Trace the best cut back.
@@ -218,37 +206,3 @@ class Segmentation:
             if k >= 0:
                 fixating, start = self._fixated[k] < self._alone[k], self._start[k]
         return found[::-1], is_open
-
-    def _totals(self) -> Floats:
-        """Cost of the samples so far if the last of them belong to a fixation since each candidate."""
-        c = self._table[:, : self._n_candidates]
-        w, wx, wy, wq = self._sums
-        x, y = wx + c[_WX], wy + c[_WY]
-        out: Floats = c[_COST] + (wq + c[_WQ]) - (x * x + y * y) / (w + c[_W])
-        return out
-
-    def _close(self, k: int, time_s: float, total: Floats) -> None:
-        """Find the best fixation of at least the least duration that ends with sample k."""
-        c = self._table[:, : self._n_candidates]
-        latest = time_s + self.interval_s - MIN_FIXATION_S + 1e-9
-        n = int(c[_TIME].searchsorted(latest, side="right"))
-        n = min(n, int(c[_START].searchsorted(k - MIN_SAMPLES, side="right")))
-        if not n:
-            self._fixated.append(math.inf)
-            self._start.append(-1)
-            return
-        best = int(total[:n].argmin())
-        self._fixated.append(float(total[best]))
-        self._start.append(int(c[_START, best]))
-
-    def _prune(self, total: Floats) -> None:
-        """Drop candidates that can no longer win, and of the older half all but the best."""
-        k = len(self)
-        keep = total < min(self._alone[k], self._fixated[k]) + self._fixation_cost
-        half = len(total) // 2
-        keep[:half] = False
-        keep[int(total[:half].argmin())] = True
-        keep[-8:] = True
-        kept = self._table[:, : self._n_candidates][:, keep]
-        self._n_candidates = kept.shape[1]
-        self._table[:, : self._n_candidates] = kept

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gazelab.processing import events_segmentation as seg
+from gazelab.processing import events_candidates
 from gazelab.processing.events_edges import Motion, bounds_ns, trim
 from gazelab.processing.events_ivt import merge, runs, slow_pieces, speed_deg_s
 from gazelab.processing.events_noise import HEADROOM, Noise
@@ -133,7 +133,7 @@ def test_a_stare_of_ten_minutes_keeps_few_candidates_and_is_one_fixation():
     for i in range(18_000):
         cut.push(i * STEP_S, *rng.normal(0, 0.05, 2))
     assert cut.pieces(ended=True) == ([(0, 17_999)], True)
-    assert cut._n_candidates <= seg.MAX_CANDIDATES
+    assert len(cut._candidates) <= events_candidates.MAX_CANDIDATES
 
 
 def motion(t, x, noise=0.01):
@@ -206,5 +206,5 @@ def test_pruning_changes_nothing_on_a_long_noisy_path(monkeypatch):
         return cut.pieces(ended=True)
 
     pruned = pieces()
-    monkeypatch.setattr(seg, "MAX_CANDIDATES", 1_000_000)
+    monkeypatch.setattr(events_candidates, "MAX_CANDIDATES", 1_000_000)
     assert pieces() == pruned
