@@ -133,7 +133,7 @@ class ManyCandidates:
         return float(self._totals[best]), int(c[_START, best])
 
     def prune(self, limit: float) -> None:
-        """If there are too many, drop those that cost `limit` or more, and the older half but for its best."""
+        """If there are too many, drop those that cost `limit` or more, and the older half save its best."""
         totals = self._totals
         if len(totals) <= MAX_CANDIDATES:
             return

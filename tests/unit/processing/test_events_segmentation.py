@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gazelab.processing import events_candidates
+from gazelab.processing import events_segmentation as seg
 from gazelab.processing.events_edges import Motion, bounds_ns, trim
 from gazelab.processing.events_ivt import merge, runs, slow_pieces, speed_deg_s
 from gazelab.processing.events_noise import HEADROOM, Noise
