@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-PENALTIES = 10.0 ** np.arange(-3.0, 3.01, 0.25)
+PENALTIES = 10.0 ** np.arange(-4.0, 2.01, 0.25)
 """Tried penalties, per sample, for features whose typical variance is about 1."""
 
 DROP_RATIO = 4.0
