@@ -29,6 +29,8 @@ class DriftMark:
         or the screen's size is unknown.
     corrected : bool
         Whether the gaze from then on has been shifted by it.
+    superseded : bool
+        Whether the gaze that is looked at has been predicted anew since, so that the offset is not its own.
     """
 
     time_ns: int
@@ -36,6 +38,7 @@ class DriftMark:
     offset_px: float = NAN
     offset_deg: float = NAN
     corrected: bool = False
+    superseded: bool = False
 
 
 def drift_marks(markers: Sequence[Marker], with_shifts: bool) -> list[DriftMark]:

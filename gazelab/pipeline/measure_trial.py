@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import Any
 
@@ -50,6 +51,8 @@ def measure_trial(
     seen = samples["valid"] & np.isfinite(samples["x_px"]) & np.isfinite(samples["y_px"])
     spoilt = _spoilt_by_blinks(replay, trial)
     drift = drift_marks(replay.session.markers(), replay.layers != "raw")
+    if replay.recalibrated(trial):
+        drift = [dataclasses.replace(mark, superseded=True) for mark in drift]
     before = [mark for mark in drift if mark.time_ns <= trial.onset_ns]
     after = [mark for mark in drift if mark.time_ns >= trial.offset_ns]
     return TrialQuality(

@@ -100,15 +100,21 @@ def _place(q: TrialQuality, limits: QualityLimits) -> Iterator[Reason]:
 
 
 def _drift(q: TrialQuality, limits: QualityLimits) -> Iterator[Reason]:
-    """Judge the checks round the trial; an offset that was corrected before it is none of the trial's."""
+    """Judge the checks round the trial; an offset that was corrected before it is none of the trial's.
+
+    One that was found before the trial was recalibrated is to be looked at, whatever its size.
+    """
     before, after = q.drift_before, q.drift_after
-    if before is not None and before.decision in ("recalibrate", "overridden"):
+    asked = before is not None and before.decision in ("recalibrate", "overridden")
+    if before is not None and asked and not before.superseded:
         yield Verdict.REVIEW, "the drift check before it asked for a new calibration"
     for when, check in (("before", before), ("after", after)):
         if check is None or (check is before and check.corrected):
             continue
         if hit := _beyond(check.offset_deg, limits.review_drift_deg, limits.exclude_drift_deg):
-            yield hit[0], f"the drift check {when} it found {check.offset_deg:.1f}° (limit {hit[1]:g}°)"
+            said = f"the drift check {when} it found {check.offset_deg:.1f}° (limit {hit[1]:g}°)"
+            old = ", of the gaze before it was recalibrated" if check.superseded else ""
+            yield Verdict.REVIEW if check.superseded else hit[0], said + old
 
 
 def _signal(q: TrialQuality, limits: QualityLimits) -> Iterator[Reason]:

@@ -365,3 +365,23 @@ def test_P5_what_is_no_profile_in_the_session_hinders_nothing(moved):
     made = recalibrate(session, after, Section(), "why")
     assert made.change.profile == f"calibration/{after.name}-2"
     assert error_px(Replay(session).gaze(), session) < 50
+
+
+def test_a_drift_check_from_before_a_recalibration_excludes_no_trial_but_is_told(moved):
+    session, _, after = moved
+    far = {"decision": "overridden", "target_px": [1, 1], "correction_px": [0, 0], "offset_deg": 6.0}
+    first = session.trials()[0].onset_ns
+    line = json.dumps({"kind": "drift_check", "time_ns": first - 1, **far})
+    with (session.path / "markers.jsonl").open("a") as file:
+        file.write(line + "\n")
+    session = Session.open(session.path)
+    before = assess(Replay(session)).trials[0]
+    assert before.verdict == "exclude"
+    recalibrate(session, after, Section(trials=(0, 0)), "why")
+    trial = assess(Replay(session)).trials[0]
+    assert trial.verdict == "review"
+    told = "the drift check before it found 6.0° (limit 5°), of the gaze before it was recalibrated"
+    assert told in trial.reasons
+    assert not any("asked for a new calibration" in reason for reason in trial.reasons)
+    assert trial.to_json()["figures"]["drift_before"]["superseded"] is True
+    assert assess(Replay(session, "live")).trials[0].verdict == "exclude"
