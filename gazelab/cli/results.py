@@ -20,10 +20,13 @@ from gazelab.cli.options import (
     settings_of,
 )
 from gazelab.cli.sessions import SessionArgument, session_folder
+from gazelab.core.printable import one_line
 from gazelab.pipeline.layers import Layers
 
 if TYPE_CHECKING:
-    from gazelab.pipeline.compare import MapChoice, SkippedTrial, TrialComparison
+    from gazelab.core.errors import GazelabError
+    from gazelab.pipeline.compare import SkippedTrial, TrialComparison
+    from gazelab.pipeline.map_choice import MapChoice
 
 MethodOption = Annotated[
     Method, typer.Option("--method", help="How layers, heads and tokens are put together.")
@@ -102,7 +105,9 @@ def compare(
     """Score a model's attention against fixations.
 
     Every score stands beside the uniform map, the centre prior and a chance interval. Trials whose gaze is
-    too poor are scored, left out of the means, and told with the reason (see gazelab quality).
+    too poor are scored, left out of the means, and told with the reason (see gazelab quality). A session that
+    cannot be read, or whose corrections cannot be followed, is told; the others are scored, and the exit code
+    is 1. With --json it has a line with "session" and "failed", the reason.
 
     Example: gazelab compare reading1 reading2 --model ./SmolVLM-256M --layers 10,11
     """
@@ -118,7 +123,17 @@ def compare(
     limits = settings_of(data).quality.limits
     found: list[tuple[str, TrialComparison | SkippedTrial]] = []
     found_by = detector_name(detector, data)
-    for path, result in compare_sessions(folders, opened, choice, _say, gaze, limits, all_trials, found_by):
+    failures: list[tuple[str, str]] = []
+
+    def failed(path: Path, fault: GazelabError) -> None:
+        name, why = one_line(path.name), one_line(str(fault))
+        failures.append((name, why))
+        typer.echo(f"{name}: not compared, {why}", err=True)
+        if as_json:
+            typer.echo(json.dumps({"session": path.name, "failed": str(fault)}))
+
+    compared = compare_sessions(folders, opened, choice, _say, gaze, limits, all_trials, found_by, failed)
+    for path, result in compared:
         found.append((path.name, result))
         if as_json:
             row = {"session": path.name, **result.to_json()}
@@ -131,11 +146,17 @@ def compare(
             where=", ".join(sessions),
             todo="Each one's reason is told with it; a recording without charts has no trials.",
         )
-    averaged = mean_scores(found, all_trials)
+    averaged = mean_scores(found, all_trials, [f"{name}: {why}" for name, why in failures])
     if not as_json:
         typer.echo(f"\nMeans\n{table_text(means_table(averaged))}")
     elif means:
         typer.echo(json.dumps(averaged.to_json(), allow_nan=False))
+    if failures:
+        raise SessionError(
+            f"{len(failures)} of {len(sessions)} sessions were not compared.",
+            where=", ".join(name for name, _ in failures),
+            todo="Each one's reason is told above; the means are those of the others.",
+        )
 
 
 def _say_result(session: str, result: TrialComparison | SkippedTrial) -> None:
@@ -203,7 +224,7 @@ def map_choice(method: Method, layers: str, heads: str, sinks: Sinks) -> MapChoi
     ConfigError
         Layers or heads are no list of numbers.
     """
-    from gazelab.pipeline.compare import MapChoice
+    from gazelab.pipeline.map_choice import MapChoice
 
     return MapChoice(method, _numbers("--layers", layers), _numbers("--heads", heads), None, sinks)
 

@@ -15,7 +15,7 @@ from gazelab.attention.trace_store import save_trace
 from gazelab.core.attention import AttentionMap, AttentionTrace
 from gazelab.core.errors import AttentionError
 from gazelab.core.picture import Picture, encode_png
-from gazelab.pipeline.compare import MapChoice
+from gazelab.pipeline.map_choice import MapChoice
 
 HEAT_STOPS = np.array([[255, 247, 188], [254, 217, 118], [253, 141, 60], [227, 74, 51], [128, 0, 38]], float)
 HEAT_OPACITY = 0.75

@@ -5,14 +5,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gazelab.attention.base import AttentionModel
-from gazelab.attention.maps import Method, Sinks, attention_map
 from gazelab.attention.trace_store import load_trace, save_trace, trace_path_of
 from gazelab.charts.scoring import Verdict, score
 from gazelab.core.attention import AttentionMap, AttentionTrace
@@ -21,6 +21,7 @@ from gazelab.metrics.agreement import Agreement, score_map
 from gazelab.pipeline.blur import sigma_of
 from gazelab.pipeline.keep import keep_fixations, keep_scores
 from gazelab.pipeline.layers import Layers
+from gazelab.pipeline.map_choice import MapChoice
 from gazelab.pipeline.quality_limits import QualityLimits
 from gazelab.pipeline.replay import RASTER_COLS, Replay
 from gazelab.pipeline.session_quality import (
@@ -30,54 +31,15 @@ from gazelab.pipeline.session_quality import (
     keep_quality,
     quality_inputs,
 )
-from gazelab.processing.detectors import DEFAULT
+from gazelab.processing.detectors import DEFAULT, detector_named
 from gazelab.sessions.trials import Trial
 
 log = logging.getLogger(__name__)
 
 Floats = NDArray[np.float64]
+T = TypeVar("T")
 
 CEILING_NOTE = "no human ceiling: it takes several readers of the same chart and question"
-
-
-@dataclass(frozen=True, eq=False)
-class MapChoice:
-    """Which layers, heads and tokens become the one map that is scored; written into every result.
-
-    Attributes
-    ----------
-    method : "mean", "max" or "raw"
-    layers, heads, tokens : tuple of int or None
-        None takes all.
-    sinks : "keep" or "drop"
-    """
-
-    method: Method = "mean"
-    layers: tuple[int, ...] | None = None
-    heads: tuple[int, ...] | None = None
-    tokens: tuple[int, ...] | None = None
-    sinks: Sinks = "keep"
-
-    def check(self, model: AttentionModel) -> None:
-        """Refuse layers and heads that a model has not, before it runs.
-
-        Raises
-        ------
-        AttentionError
-            Names the first, and what there is.
-        """
-        for what, wanted, there in (
-            ("layer", self.layers, model.layers),
-            ("head", self.heads, range(model.n_heads)),
-        ):
-            for number in wanted or ():
-                if number not in there and not -len(there) <= number < 0:
-                    todo = f"There are {there[0]} to {there[-1]}, and -1 for the last."
-                    raise AttentionError(f"there is no {what} {number}.", where=model.model_id, todo=todo)
-
-    def of(self, trace: AttentionTrace) -> AttentionMap:
-        """Make the map of a trace."""
-        return attention_map(trace, self.method, self.layers, self.heads, self.tokens, self.sinks)
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,6 +179,7 @@ def compare_sessions(
     limits: QualityLimits | None = None,
     all_trials: bool = False,
     detector: str = DEFAULT,
+    failed: Callable[[Path, GazelabError], None] | None = None,
 ) -> Iterator[tuple[Path, TrialComparison | SkippedTrial]]:
     """Compare every trial of some sessions; a broken chart is reported and skipped.
 
@@ -239,14 +202,31 @@ def compare_sessions(
         Count trials in means even where the verdict on their gaze is "exclude".
     detector : str
         What finds the fixations, by its name.
+    failed : callable, optional
+        Called with a session's path and what is wrong with it, so that the others are compared all the same;
+        without it the first such fault is raised.
+
+    Raises
+    ------
+    AttentionError
+        The model has no such layers or heads.
+    ConfigError
+        There is no such detector here.
+    GazelabError
+        A session cannot be read, and nothing was given for `failed`.
     """
     chosen = choice or MapChoice()
-    (choice or MapChoice()).check(model)
-    replays = [Replay.open(path, layers, detector) for path in paths]
-    total, done = sum(len(r.trials) for r in replays), 0
-    for path, replay in zip(paths, replays, strict=True):
+    chosen.check(model)
+    detector_named(detector)
+    opened = [(path, _or_told(failed, path, partial(Replay.open, path, layers, detector))) for path in paths]
+    replays = [(path, replay) for path, replay in opened if replay is not None]
+    total, done = sum(len(replay.trials) for _, replay in replays), 0
+    for path, replay in replays:
         rows: list[dict[str, Any]] = []
-        quality = assess(replay, limits)
+        quality = _or_told(failed, path, partial(assess, replay, limits))
+        if quality is None:
+            done += len(replay.trials)
+            continue
         for trial, report in zip(replay.trials, quality.trials, strict=True):
             if progress is not None:
                 progress(done, total, trial.chart_id)
@@ -256,6 +236,19 @@ def compare_sessions(
             yield path, result
         if rows:
             _keep(replay, model, chosen, rows, quality)
+
+
+def _or_told(
+    failed: Callable[[Path, GazelabError], None] | None, path: Path, do: Callable[[], T]
+) -> T | None:
+    """Do it with a session; a fault of it is told if there is somebody to tell."""
+    try:
+        return do()
+    except GazelabError as fault:
+        if failed is None:
+            raise
+        failed(path, fault)
+        return None
 
 
 def _compared(

@@ -31,6 +31,8 @@ class MeanScores:
         One sentence for each of the others, with the reason.
     all_trials : bool
         Whether trials whose gaze is to be excluded were counted all the same.
+    failed_sessions : tuple of str
+        One sentence for each session that could not be compared at all; `n_trials` has none of its trials.
     """
 
     rows: dict[str, dict[str, float]]
@@ -39,6 +41,7 @@ class MeanScores:
     n_counted: int
     left_out: tuple[str, ...]
     all_trials: bool
+    failed_sessions: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Give JSON-ready values."""
@@ -53,6 +56,7 @@ class MeanScores:
             "n_counted": self.n_counted,
             "left_out": list(self.left_out),
             "all_trials": self.all_trials,
+            "failed_sessions": list(self.failed_sessions),
         }
 
     @property
@@ -61,11 +65,15 @@ class MeanScores:
         n_out = self.n_trials - self.n_counted
         out = f"; {n_out} left out" if n_out else ""
         poor = " (those whose gaze is to be excluded count too)" if self.all_trials else ""
-        return f"over {self.n_counted} of {self.n_trials} trials{out}{poor}"
+        n_failed = len(self.failed_sessions)
+        failed = f"; {n_failed} session{'s' * (n_failed != 1)} not compared" if n_failed else ""
+        return f"over {self.n_counted} of {self.n_trials} trials{out}{failed}{poor}"
 
 
 def mean_scores(
-    results: Sequence[tuple[str, TrialComparison | SkippedTrial]], all_trials: bool = False
+    results: Sequence[tuple[str, TrialComparison | SkippedTrial]],
+    all_trials: bool = False,
+    failed_sessions: Sequence[str] = (),
 ) -> MeanScores:
     """Average the scores of some trials.
 
@@ -74,6 +82,8 @@ def mean_scores(
     results : sequence of (session id, TrialComparison or SkippedTrial)
     all_trials : bool
         Told in the result; `TrialComparison.in_means` decides.
+    failed_sessions : sequence of str
+        Told in the result.
     """
     counted = [r for _, r in results if isinstance(r, TrialComparison) and r.in_means]
     names = list(dict.fromkeys(name for r in counted for name in r.agreement.rows["map"]))
@@ -87,7 +97,7 @@ def mean_scores(
         for where, r in results
         if (why := _why(r))
     ]
-    return MeanScores(rows, n, len(results), len(counted), tuple(out), all_trials)
+    return MeanScores(rows, n, len(results), len(counted), tuple(out), all_trials, tuple(failed_sessions))
 
 
 def _values(results: Sequence[TrialComparison], row: str, name: str) -> list[float]:

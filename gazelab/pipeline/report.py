@@ -154,6 +154,7 @@ def means_table(means: MeanScores) -> ScoreTable:
     rows = [[label, *(_text(means.rows[key].get(name)) for name, _ in names)] for key, label in ROW_NAMES]
     rows.append(["trials", *(str(means.n[name]) for name, _ in names)])
     out = "".join(f" Left out: {why}." for why in means.left_out)
+    out += "".join(f" Not compared: {why.removesuffix('.')}." for why in means.failed_sessions)
     return ScoreTable(columns, rows if names else [], f"Means {means.words}.{out}")
 
 

@@ -11,7 +11,7 @@ from gazelab.core.attention import AttentionTrace
 from gazelab.core.errors import GazelabError
 from gazelab.core.geometry import PatchGrid
 from gazelab.core.picture import Picture
-from gazelab.pipeline.compare import MapChoice
+from gazelab.pipeline.map_choice import MapChoice
 from gazelab.ui.pair_view import PairView
 from gazelab.ui.token_strip import ALL_TOKENS
 from gazelab.ui.workers import Job

@@ -6,7 +6,7 @@ from PyQt6.QtCore import pyqtSignal
 from PyQt6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QWidget
 
 from gazelab.core.attention import AttentionTrace
-from gazelab.pipeline.compare import MapChoice
+from gazelab.pipeline.map_choice import MapChoice
 from gazelab.ui.parts import label
 from gazelab.ui.token_strip import ALL_TOKENS
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shutil
 import sys
 
 import numpy as np
@@ -130,6 +131,35 @@ def test_compare_counts_all_trials_when_asked_and_json_keeps_a_line_a_trial(data
     *rows, means = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [row["in_means"] for row in rows] == [True, True]
     assert (means["n_counted"], means["all_trials"], means["left_out"]) == (2, True, [])
+
+
+def test_compare_tells_a_session_that_cannot_be_followed_and_scores_the_rest(data, tmp_path, capsys):
+    shutil.copytree(tmp_path / "sessions/reading", tmp_path / "sessions/broken")
+    (tmp_path / "sessions/broken/corrections.jsonl").write_text("[]\n" * 2)
+    names = ["broken", "reading", "nowhere"]
+    assert main(["compare", *names, *data]) == 1
+    out, err = capsys.readouterr()
+    assert "Means over 1 of 2 trials; 1 left out; 2 sessions not compared." in out
+    assert "Not compared: broken: " in out
+    assert "Not compared: nowhere: " in out
+    assert "\nbroken: not compared, " in f"\n{err}"
+    assert err.splitlines()[-1].startswith("gazelab: nowhere, broken: 2 of 3 sessions were not compared.")
+
+    assert main(["compare", *names, "--json", "--means", *data]) == 1
+    *rows, means = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    failed = {row["session"]: row["failed"] for row in rows if "failed" in row}
+    assert set(failed) == {"broken", "nowhere"}
+    assert "corrections.jsonl" in failed["broken"]
+    assert [row["session"] for row in rows if "failed" not in row] == ["reading", "reading"]
+    assert (means["n_counted"], len(means["failed_sessions"])) == (1, 2)
+
+
+def test_compare_of_sessions_that_all_fail_has_no_means(data, capsys):
+    assert main(["compare", "nowhere", *data]) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "nowhere: not compared, " in err
+    assert "no trial could be compared" in err
 
 
 ODD = "half a character \ud800, a terminal's command \x1b[2J,\nnext"

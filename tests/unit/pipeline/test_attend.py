@@ -7,7 +7,7 @@ from gazelab.attention.trace_store import load_trace
 from gazelab.core.errors import AttentionError
 from gazelab.core.picture import Picture, load_picture
 from gazelab.pipeline.attend import attend, overlay
-from gazelab.pipeline.compare import MapChoice
+from gazelab.pipeline.map_choice import MapChoice
 
 from .test_compare import FixedModel
 

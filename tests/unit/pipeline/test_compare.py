@@ -9,11 +9,11 @@ import pytest
 
 from gazelab.attention.base import TokenStep, trace_of
 from gazelab.core.attention import AttentionTrace
+from gazelab.core.errors import ConfigError, SessionError
 from gazelab.core.geometry import PatchGrid, Screen
 from gazelab.core.picture import Picture
 from gazelab.pipeline.blur import sigma_of
 from gazelab.pipeline.compare import (
-    MapChoice,
     SkippedTrial,
     TrialComparison,
     compare_sessions,
@@ -21,6 +21,7 @@ from gazelab.pipeline.compare import (
     trace_for,
 )
 from gazelab.pipeline.keep import fixation_inputs
+from gazelab.pipeline.map_choice import MapChoice
 from gazelab.pipeline.replay import Replay
 from gazelab.pipeline.report import score_table
 from gazelab.sessions.derived import load_arrays
@@ -214,3 +215,27 @@ def test_progress_names_each_chart(tmp_path):
     told: list[tuple[int, int, str]] = []
     list(compare_sessions([path], FixedModel(0, 0), MapChoice(), lambda *a: told.append(a)))
     assert told == [(0, 2, "a"), (1, 2, "b")]
+
+
+def test_a_session_that_cannot_be_followed_is_told_and_the_others_are_compared(tmp_path):
+    paths = [record_two_charts(tmp_path, name)[1] for name in ("one", "two", "three")]
+    (paths[1] / "corrections.jsonl").write_text('{"kind": "unheard of"}\n')
+    missing = tmp_path / "sessions" / "nowhere"
+    told: list[tuple[str, str]] = []
+
+    def failed(path, fault) -> None:
+        told.append((path.name, str(fault)))
+
+    results = list(compare_sessions([missing, *paths], FixedModel(0, 0), failed=failed))
+    assert [path.name for path, _ in results] == ["one", "one", "three", "three"]
+    assert [name for name, _ in told] == ["nowhere", "two"]
+    assert "no session" in told[0][1]
+    assert "corrections.jsonl" in told[1][1]
+    with pytest.raises(SessionError, match=r"corrections\.jsonl"):
+        list(compare_sessions(paths, FixedModel(0, 0)))
+
+
+def test_what_no_session_can_help_is_raised_whoever_listens(tmp_path):
+    _, path = record_two_charts(tmp_path)
+    with pytest.raises(ConfigError, match="no detector"):
+        list(compare_sessions([path], FixedModel(0, 0), detector="ivtt", failed=lambda *_: None))

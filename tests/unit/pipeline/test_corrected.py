@@ -9,10 +9,11 @@ import pytest
 from gazelab.calibration.profile import load_profile
 from gazelab.core.errors import CalibrationError, ConfigError, SessionError
 from gazelab.pipeline.blur import sigma_of
-from gazelab.pipeline.compare import MapChoice, compare_trial, trace_for
+from gazelab.pipeline.compare import compare_trial, trace_for
 from gazelab.pipeline.corrected import corrected_gaze, corrections_in_force
 from gazelab.pipeline.correcting import recalibrate, shift
 from gazelab.pipeline.keep import fixation_inputs, keep_fixations
+from gazelab.pipeline.map_choice import MapChoice
 from gazelab.pipeline.quality_text import quality_text
 from gazelab.pipeline.replay import Replay
 from gazelab.pipeline.report import report_data, score_table
