@@ -25,6 +25,7 @@ from gazelab.sessions.trials import Trial, build_trials
 MAX_HEADER_BYTES = 16 * 1024 * 1024
 MAX_MARKER_BYTES = 256 * 1024 * 1024
 MAX_STREAM_BYTES = 8 * 1024 * 1024 * 1024
+MAX_TIME_NS = 2**63 - 1
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
@@ -205,7 +206,9 @@ class Session:
 
     @cached_property
     def _trials(self) -> list[Trial]:
-        trials, self._notes["trials"] = build_trials(self.markers(), self.end_ns)
+        # Just beyond the last sample, so that a trial that was cut off has it: onset <= time < offset.
+        beyond_ns = None if self.end_ns is None else min(self.end_ns + 1, MAX_TIME_NS)
+        trials, self._notes["trials"] = build_trials(self.markers(), beyond_ns)
         return trials
 
     @cached_property

@@ -67,7 +67,7 @@ def build_trials(markers: Sequence[Marker], end_ns: int | None) -> tuple[list[Tr
     ----------
     markers : sequence of dict
     end_ns : int or None
-        End of the data: offset of a trial that was cut off.
+        End of the data, beyond its last sample: offset of a trial that was cut off.
 
     Returns
     -------

@@ -75,6 +75,33 @@ def test_replay_gives_the_same_views_as_live(tmp_path):
         assert again.placement == seen.placement
 
 
+def test_a_trial_that_was_cut_off_has_its_last_sample_and_replays_as_it_was_live(tmp_path):
+    source = ScriptedSource()
+    source.open()
+    acquisition = Acquisition(source, SCREEN)
+    writer = SessionWriter.create(tmp_path, "s", header_for(source, SCREEN, "P1"), clock=source.clock)
+    acquisition.add_sink(writer)
+    study = RecordingStudy([chart("a")], writer, acquisition)
+    study.prepare()
+    study.show(reading_layout(SCREEN, 40, 30).chart, source.clock())
+    for place in ((500, 600), (1300, 400), (1200, 900)):
+        source.place = place
+        for _ in range(15):
+            acquisition.pump()
+    seen = acquisition.snapshot()
+    acquisition.remove_sink(writer)
+    writer.close()
+    replay = Replay.open(tmp_path / "sessions" / "s")
+    (trial,) = replay.trials
+    assert not trial.complete
+    assert len(replay.samples(trial)) == 45
+    assert replay.fixations(trial)["offset_ns"][-1] == source.clock()
+    again = replay.view_at(trial, seen.time_ns)
+    assert again.samples.tobytes() == seen.samples.tobytes()
+    assert again.fixations.tobytes() == seen.fixations.tobytes()
+    assert len(again.fixations) == 2, "the third look had not ended yet"
+
+
 def test_the_live_set_of_fixations_is_the_replayed_set(tmp_path):
     acquisition, path = record_two_charts(tmp_path)
     replay = Replay.open(path)
