@@ -86,7 +86,7 @@ class CalibrationSettings:
     style : str
         "points", or "pursuit": one target that moves over the screen.
     head_phase : bool
-        After the targets the participant moves the head, for about 15 s.
+        After the targets the participant moves the head, for about 18 s.
     advance : str
         What brings the next target: "auto", the gaze that rests, or "space", the space bar alone.
     target : str

@@ -185,8 +185,9 @@ FEATURE_DTYPE = np.dtype(
 )
 """What is kept of a face in one frame; no picture of the face. Eyes in the order of `EYES`.
 
-`patches`: grey eye patches aligned by the eye corners (14 x 26, a twentieth of the eye's width apart); `iris`: iris centre in the eye's own frame
-(origin midway between the corners, x along the corners toward the picture's right, y down, unit: eye width);
+`patches`: grey eye patches aligned by the eye corners (14 x 26, a twentieth of the eye's width apart);
+`iris`: iris centre in the eye's own frame (origin midway between the corners, x along the corners toward the
+picture's right, y down, unit: eye width);
 `openness`: lid opening over eye width; `blink_score`: 0..1; `look`: MediaPipe's eight eyeLook blendshapes;
 `head_mm`: head position from the camera (+x picture right, +y down, +z away); `iris_px`: iris diameter in
 camera px.

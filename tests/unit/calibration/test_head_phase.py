@@ -50,7 +50,9 @@ def work(procedure, participant, screen, size_deg=12.0):
     for time_ns, row in participant.frames(procedure):
         if procedure.part is Part.HEAD:
             share = procedure.progress(time_ns)
-            row = turned(participant.eyes, time_ns, share, size_deg)
+            dot = procedure.current_target
+            at = tuple(float(v) for v in screen.to_deg(dot.x_px, dot.y_px))
+            row = turned(participant.eyes, time_ns, share, size_deg, gaze=at)
         if not parts or parts[-1] is not procedure.part:
             parts.append(procedure.part)
         if procedure.instruction and procedure.instruction not in said:
