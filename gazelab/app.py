@@ -19,6 +19,7 @@ from gazelab.calibration.targets import LAYOUTS
 from gazelab.config import find_data_root, load_settings
 from gazelab.core.errors import ConfigError, GazelabError
 from gazelab.core.participant import check_participant
+from gazelab.processing.detectors import DETECTORS
 from gazelab.settings import Settings
 from gazelab.ui import theme
 from gazelab.ui.faults import FaultReporter
@@ -96,6 +97,8 @@ def _told(settings: Settings, given: argparse.Namespace) -> Settings:
     """Put what the arguments say in the place of what gazelab.toml says."""
     told = {k: v for k in ("points", "style", "head_phase") if (v := getattr(given, k)) is not None}
     settings = replace(settings, calibration=replace(settings.calibration, **told))
+    if given.detector is not None:
+        settings = replace(settings, events=replace(settings.events, detector=given.detector))
     if given.model is not None:
         settings = replace(settings, model=replace(settings.model, name=given.model))
     return settings
@@ -182,6 +185,7 @@ def _arguments() -> argparse.ArgumentParser:
     parser.add_argument("--style", choices=list(Style), help="targets that stand, or one that moves")
     parser.add_argument("--head-phase", action=argparse.BooleanOptionalAction, help="move the head, too")
     parser.add_argument("--model", help="chartreader, or a folder with a checkpoint")
+    parser.add_argument("--detector", choices=list(DETECTORS), help="what finds the fixations on Replay")
     parser.add_argument("--charts", type=Path, metavar="DIR", help="a folder of charts in ChartQA's layout")
     parser.add_argument("--n-charts", type=int, metavar="N", help="how many of them are read")
     parser.add_argument("--theme", choices=[t.value for t in Theme], default=Theme.SYSTEM.value)

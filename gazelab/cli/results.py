@@ -65,8 +65,17 @@ def replay(
     folder = session_folder(session, data)
     if html is None:
         from gazelab.app import main as app_main
+        from gazelab.core.errors import ConfigError
+        from gazelab.processing.detectors import detector_named
 
+        if gaze != "all":
+            raise ConfigError(
+                "only a report takes this.",
+                where="--gaze",
+                todo="Add --html FILE, or choose the gaze on the page, under Corrections.",
+            )
         chosen = [] if model is None else ["--model", model]
+        chosen += [] if detector is None else ["--detector", detector_named(detector).name]
         raise typer.Exit(app_main(["--data", str(data_root(data)), "--session", str(folder), *chosen]))
     from gazelab.attention.base import open_model
     from gazelab.pipeline.compare import compare_sessions

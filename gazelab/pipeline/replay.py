@@ -70,21 +70,23 @@ class Replay:
         return cls(Session.open(path), layers, detector)
 
     @classmethod
-    def open_or_live(cls, path: Path | str, layers: Layers = "all") -> Replay:
+    def open_or_live(cls, path: Path | str, layers: Layers = "all", detector: str = DEFAULT) -> Replay:
         """Open a session; where its later corrections cannot be followed, as it was live: `problem` says why.
 
         Raises
         ------
         SessionError
             No session there, or a broken one.
+        ConfigError
+            There is no such detector here.
         """
-        replay = cls.open(path, layers)
+        replay = cls.open(path, layers, detector)
         try:
             replay.gaze()
         except GazelabError as fault:
             if layers != "all":
                 raise
-            replay = cls.open_or_live(path, "live")
+            replay = cls.open_or_live(path, "live", detector)
             replay.problem = str(fault)
         return replay
 

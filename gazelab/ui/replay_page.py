@@ -13,7 +13,6 @@ from PyQt6.QtWidgets import QCheckBox, QHBoxLayout, QVBoxLayout, QWidget
 
 from gazelab.core.attention import AttentionTrace
 from gazelab.core.errors import GazelabError
-from gazelab.core.gaze import GazeArray
 from gazelab.pipeline.blur import sigma_of
 from gazelab.pipeline.layers import Layers
 from gazelab.pipeline.replay import Replay
@@ -27,11 +26,10 @@ from gazelab.ui.quality_view import QualityTab
 from gazelab.ui.replay_model import ReplayModel
 from gazelab.ui.replay_side import AttentionTab, ReplaySide
 from gazelab.ui.session_choice import SessionChoice
+from gazelab.ui.timeline import gaps_of
 from gazelab.ui.transport import Transport
 from gazelab.ui.workers import Job
 from gazelab.ui.workspace import Workspace
-
-GAP_NS = 75_000_000
 
 
 class ReplayPage(Page):
@@ -131,8 +129,10 @@ class ReplayPage(Page):
         if self._loading is not None:
             self._loading.cancel()
 
+        detector = self._work.settings.events.detector
+
         def work(_job: Job) -> Replay:
-            replay = Replay.open_or_live(path, layers)
+            replay = Replay.open_or_live(path, layers, detector)
             for trial in replay.trials:
                 replay.fixations(trial)
             return replay
@@ -296,11 +296,3 @@ class ReplayPage(Page):
         ):
             shortcut = QShortcut(QKeySequence(keys), self)
             shortcut.activated.connect(do)
-
-
-def gaps_of(samples: GazeArray, trial: Trial) -> NDArray[np.int64]:
-    """Find stretches of 75 ms or more without valid gaze, shape (n, 2), ns since the trial's onset."""
-    seen = samples["time_ns"][samples["valid"]]
-    edges = np.concatenate([[trial.onset_ns], seen, [trial.offset_ns]]).astype(np.int64)
-    long = np.flatnonzero(np.diff(edges) >= GAP_NS)
-    return np.stack([edges[long], edges[long + 1]], -1) - trial.onset_ns

@@ -8,12 +8,14 @@ from PyQt6.QtCore import QPointF, QRectF, QSize, Qt, pyqtSignal
 from PyQt6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PyQt6.QtWidgets import QSizePolicy, QWidget
 
-from gazelab.core.gaze import EventArray, empty_events
+from gazelab.core.gaze import EventArray, GazeArray, empty_events
+from gazelab.sessions.trials import Trial
 from gazelab.ui import theme
 from gazelab.ui.colours import GAZE_RGB
 
 STEP_NS = 100_000_000
 LONG_STEP_NS = 1_000_000_000
+GAP_NS = 75_000_000
 SIDE = 10.0
 TRACK_TOP, TRACK_HEIGHT = 8.0, 26.0
 
@@ -159,3 +161,11 @@ class Timeline(QWidget):
     def _move_to(self, now_ns: int) -> None:
         self.set_now(now_ns)
         self.moved.emit(self._now_ns)
+
+
+def gaps_of(samples: GazeArray, trial: Trial) -> NDArray[np.int64]:
+    """Find stretches of 75 ms or more without valid gaze, shape (n, 2), ns since the trial's onset."""
+    seen = samples["time_ns"][samples["valid"]]
+    edges = np.concatenate([[trial.onset_ns], seen, [trial.offset_ns]]).astype(np.int64)
+    long = np.flatnonzero(np.diff(edges) >= GAP_NS)
+    return np.stack([edges[long], edges[long + 1]], -1) - trial.onset_ns

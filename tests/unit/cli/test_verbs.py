@@ -127,6 +127,10 @@ def test_the_window_gets_what_the_verbs_were_told(tmp_path, opened, session):
     opened.clear()
     assert main(["replay", "first", "--model", "some/folder", *data]) == 0
     assert after(opened, "--model") == "some/folder"
+    assert "--detector" not in opened
+    assert main(["replay", "first", "--detector", "ivt", *data]) == 0
+    assert after(opened, "--detector") == "ivt"
+    assert main(["replay", "first", "--gaze", "raw", *data]) == 1
 
 
 def test_gazelab_toml_is_asked_where_no_option_is_given(tmp_path, opened, monkeypatch, capsys):

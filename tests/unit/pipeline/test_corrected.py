@@ -283,8 +283,8 @@ def test_G17_a_profile_of_another_version_is_told_with_what_to_do_and_can_be_und
     (copy / "profile.json").write_text(json.dumps(values | {"schema_version": 99}))
     with pytest.raises(CalibrationError, match="Undo the correction"):
         corrected_gaze(session)
-    replay = Replay.open_or_live(session.path)
-    assert replay.layers == "live"
+    replay = Replay.open_or_live(session.path, detector="ivt")
+    assert (replay.layers, replay.detector.name) == ("live", "ivt")
     assert "version 99" in replay.problem
     append_correction(session.path, UndoEntry(entry.number), "new version", "me")
     assert corrected_gaze(session).tobytes() == session.gaze().tobytes()
