@@ -26,7 +26,7 @@ Predictions are never clamped to the screen. How far off a sample may be is told
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,7 @@ from gazelab.calibration.parts import (
     PARTS,
     SIDES,
     Eyes,
+    Joint,
     Plane,
     apart,
     combined,
@@ -47,6 +48,7 @@ from gazelab.calibration.parts import (
     fit_plane,
     part_columns,
 )
+from gazelab.calibration.prediction import Prediction
 from gazelab.calibration.ridge import Ridge, RidgeFit
 from gazelab.core.errors import CalibrationError
 from gazelab.core.geometry import Screen
@@ -58,33 +60,6 @@ MAX_SAMPLES = 400
 bounded."""
 
 MIN_TARGETS = 4
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Prediction:
-    """Where the gaze lay, one entry a frame; screen px, NaN where lost.
-
-    Attributes
-    ----------
-    x_px, y_px : numpy.ndarray, shape (n,)
-        From both eyes where both can be used, else from the one that can.
-    left_x_px, left_y_px, right_x_px, right_y_px : numpy.ndarray, shape (n,)
-        From one eye alone.
-    confidence : numpy.ndarray, shape (n,)
-        Chance that the error is at most twice the calibration's median error on left-out targets, as far as
-        the agreement of the eyes, the likeness to the calibration's samples and the head's turn tell: .94 for
-        a sample like those of the calibration, toward 0 the less it can be trusted. 0 where lost.
-    valid : numpy.ndarray, shape (n,), bool
-    """
-
-    x_px: Floats
-    y_px: Floats
-    left_x_px: Floats
-    left_y_px: Floats
-    right_x_px: Floats
-    right_y_px: Floats
-    confidence: Floats
-    valid: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,6 +93,10 @@ class GazeMapping:
     left_out_px: dict[int, float]
     n_samples: int
     n_dropped: int
+    _joint: Joint | None = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_joint", Joint.of(self.parts))
 
     def predict(self, features: NDArray[np.void] | np.void) -> Prediction:
         """Predict gaze for each record.
@@ -134,7 +113,10 @@ class GazeMapping:
         rows = np.atleast_1d(np.asarray(features))
         eyes, good = both_eyes(rows), usable_eyes(rows)
         (head, beyond_px), ratio = self.head.split(rows, good), self.distance.ratio(rows)
-        near_px = np.array([self._part(name, eyes, head, good) for name in PARTS]) + beyond_px
+        if self._joint is not None and good.all():
+            near_px = self._joint.predict(eyes, head) + beyond_px
+        else:
+            near_px = np.array([self._part(name, eyes, head, good) for name in PARTS]) + beyond_px
         px = dict(zip(PARTS, self.distance.from_neutral(near_px, ratio), strict=True))
         px["both"] = combined(px)
         for name in SIDES:

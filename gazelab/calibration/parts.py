@@ -72,6 +72,42 @@ def fit_part(
     return RidgeFit(ridge, fitted.kept, fitted.left_out)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Joint:
+    """The three ridges side by side, for frames in which both eyes can be read: one product instead of three.
+
+    Attributes
+    ----------
+    weights : numpy.ndarray, shape (2 * N_EYE + N_HEAD, 2 * 3)
+    offset : numpy.ndarray, shape (2 * 3,)
+    """
+
+    weights: Floats
+    offset: Floats
+
+    @classmethod
+    def of(cls, ridges: dict[str, Ridge]) -> Joint | None:
+        """Lay them out; None unless all three are there."""
+        if set(ridges) != set(PARTS):
+            return None
+        n_head = len(ridges["both"].centre) - 2 * N_EYE
+        weights, offset = np.zeros((2 * N_EYE + n_head, 6)), np.zeros(6)
+        for k, name in enumerate(PARTS):
+            ridge, own = ridges[name], slice(2 * k, 2 * k + 2)
+            for place, eye in enumerate(PARTS[name]):
+                part = ridge.weights[place * N_EYE : (place + 1) * N_EYE]
+                weights[eye * N_EYE : (eye + 1) * N_EYE, own] = _weight(name) * part
+            weights[2 * N_EYE :, own] = ridge.weights[len(PARTS[name]) * N_EYE :]
+            offset[own] = ridge.offset - ridge.centre @ ridge.weights
+        return cls(weights, offset)
+
+    def predict(self, eyes: Eyes, head: Floats) -> Floats:
+        """Predict with every part, in the order of `PARTS`: (3, n, 2)."""
+        told = np.concatenate([*eyes, head], axis=1) @ self.weights + self.offset
+        out: Floats = told.reshape(len(head), 3, 2).swapaxes(0, 1)
+        return out
+
+
 def combined(px: dict[str, Floats]) -> Floats:
     """Give gaze from both eyes, (n, 2): half the ridge on both, a quarter each of the left's and the right's.
 
