@@ -25,6 +25,7 @@ from gazelab.cli.results import attend, compare, replay
 from gazelab.cli.sessions import sessions_app
 from gazelab.cli.tools import doctor, evaluate_app, train_chartreader
 from gazelab.core.errors import Cancelled, GazelabError
+from gazelab.core.printable import one_line
 
 app = typer.Typer(
     name="gazelab",
@@ -145,7 +146,7 @@ def _say_warning(
     line: str | None = None,
 ) -> None:
     """Say a warning as a sentence, without the line of code that it came from."""
-    typer.echo(f"note: {message}", err=True)
+    typer.echo(f"note: {one_line(str(message))}", err=True)
 
 
 def _run(arguments: list[str] | None) -> int:

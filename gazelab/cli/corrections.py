@@ -13,6 +13,7 @@ import typer
 from gazelab.cli.options import DataOption, JsonOption
 from gazelab.cli.sessions import SessionArgument, session_folder
 from gazelab.core.errors import ConfigError, GazelabError
+from gazelab.core.printable import one_line
 
 if TYPE_CHECKING:
     from gazelab.core.gaze import GazeArray
@@ -63,7 +64,7 @@ def corrections(session: SessionArgument, data: DataOption = None, as_json: Json
     if log.torn_bytes:
         problems.append(f"a last line that was cut off ({log.torn_bytes} bytes) counts for nothing")
     for problem in problems:
-        typer.echo(f"note: {problem}", err=True)
+        typer.echo(f"note: {one_line(problem)}", err=True)
 
 
 def shift(
@@ -156,7 +157,7 @@ def _gaze_if_any(session: Session) -> GazeArray | None:
     try:
         return corrected_gaze(session)
     except GazelabError as fault:
-        typer.echo(f"note: {fault}", err=True)
+        typer.echo(f"note: {one_line(str(fault))}", err=True)
         return None
 
 

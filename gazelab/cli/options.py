@@ -11,6 +11,7 @@ import typer
 from gazelab.config import find_data_root, load_settings
 from gazelab.core.errors import ConfigError, GazelabError
 from gazelab.core.geometry import Screen
+from gazelab.core.printable import one_line
 from gazelab.settings import Settings
 
 DEFAULT_SCREEN = "1920x1080:345x194@600"
@@ -94,5 +95,5 @@ def parse_screen(text: str) -> Screen:
 
 def quit_with(fault: GazelabError) -> int:
     """Say a fault in one line and give its exit code."""
-    typer.echo(f"gazelab: {fault}", err=True)
+    typer.echo(f"gazelab: {one_line(str(fault))}", err=True)
     return fault.exit_code

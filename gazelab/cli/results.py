@@ -173,14 +173,15 @@ def _say_result(session: str, result: TrialComparison | SkippedTrial) -> None:
     from gazelab.pipeline.report import score_table, table_text
 
     trial = result.trial
+    chart, question = one_line(trial.chart_id), one_line(trial.question)
     if isinstance(result, SkippedTrial):
-        typer.echo(f"{session} {trial.chart_id}: skipped, {result.reason}", err=True)
+        typer.echo(f"{session} {chart}: skipped, {one_line(result.reason)}", err=True)
         return
     ending = " (skipped)" if trial.skipped else "" if trial.complete else " (cut off)"
-    typer.echo(f"\n{session}  {trial.chart_id}  {trial.question}{ending}")
-    typer.echo(f"gold {trial.answer}; person {trial.given}; model {result.trace.answer}")
+    typer.echo(f"\n{session}  {chart}  {question}{ending}")
+    typer.echo(one_line(f"gold {trial.answer}; person {trial.given}; model {result.trace.answer}"))
     if result.quality is not None and result.quality.reasons:
-        typer.echo(f"gaze: {result.quality.verdict}, {'; '.join(result.quality.reasons)}")
+        typer.echo(one_line(f"gaze: {result.quality.verdict}, {'; '.join(result.quality.reasons)}"))
     typer.echo(table_text(score_table(result.agreement)))
 
 
@@ -220,7 +221,7 @@ def attend(
         typer.echo(f"{step.text!r:16} on the picture {share:.3f}   {top}")
 
     done = run(opened, shown, question, out, choice, max_tokens, say)
-    typer.echo(f"Answer: {done.trace.answer}")
+    typer.echo(f"Answer: {one_line(done.trace.answer)}")
     for path in done.files:
         typer.echo(f"Wrote {path}")
 
@@ -250,4 +251,4 @@ def _numbers(option: str, text: str) -> tuple[int, ...] | None:
 
 
 def _say(done: int, total: int, name: str) -> None:
-    typer.echo(f"[{done + 1}/{total}] {name}", err=True)
+    typer.echo(f"[{done + 1}/{total}] {one_line(name)}", err=True)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gazelab.core.printable import one_line
 from gazelab.metrics.agreement import mean_score
 from gazelab.pipeline.compare import SkippedTrial, TrialComparison
 
@@ -93,7 +94,7 @@ def mean_scores(
     }
     n = {name: sum(math.isfinite(v) for v in _values(counted, "map", name)) for name in names}
     out = [
-        f"{where} trial {r.trial.index + 1} ({r.trial.chart_id}): {why}"
+        f"{where} trial {r.trial.index + 1} ({one_line(r.trial.chart_id)}): {one_line(why)}"
         for where, r in results
         if (why := _why(r))
     ]

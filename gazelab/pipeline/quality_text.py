@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from gazelab.core.errors import SessionError
+from gazelab.core.printable import one_line
 from gazelab.pipeline.quality_verdict import Verdict, percent
 from gazelab.pipeline.session_concerns import trials_text
 from gazelab.pipeline.session_quality import SessionQuality, TrialReport
@@ -25,7 +26,7 @@ def trial_cells(quality: TrialQuality) -> list[str]:
     """Give one trial's figures as text, in the order of `COLUMNS`; the loss is the greater of the two."""
     return [
         str(quality.trial + 1),
-        quality.chart_id,
+        one_line(quality.chart_id),
         f"{quality.duration_s:.1f}",
         number(quality.rate_hz, "{:.1f}"),
         share(quality.loss),
@@ -52,7 +53,9 @@ def quality_text(quality: SessionQuality) -> str:
     ]
     for report in quality.trials:
         if report.reasons:
-            lines.append(f"trial {report.trial.index + 1}, {report.verdict}: {'; '.join(report.reasons)}")
+            lines.append(
+                f"trial {report.trial.index + 1}, {report.verdict}: {one_line('; '.join(report.reasons))}"
+            )
     return "\n".join([*lines, *summary_lines(quality)])
 
 
@@ -74,9 +77,9 @@ def summary_lines(quality: SessionQuality) -> list[str]:
         f"Medians over trials: {number(rate, '{:.1f} Hz')}, {share(loss)} of the samples lost,"
         f" {share(time)} of the time without gaze; precision within fixations {rms} RMS-S2S, {sd} SD.",
         *(f"{said}." for said in calibration_lines(quality)),
-        *(f"Corrected: {said}" for said in quality.corrections),
+        *(f"Corrected: {one_line(said)}" for said in quality.corrections),
     ]
-    return [*lines, *(f"concern: {concern}" for concern in quality.concerns)]
+    return [*lines, *(f"concern: {one_line(concern)}" for concern in quality.concerns)]
 
 
 def calibration_lines(quality: SessionQuality) -> list[str]:
@@ -93,7 +96,7 @@ def calibration_text(calibration: Mapping[str, Any]) -> str:
     """Say in a phrase whether a calibration was in force, and how accurate it was."""
     if not calibration["calibrated"]:
         return "none of gazelab's was in force"
-    state = calibration["state"] or "in force"
+    state = one_line(calibration["state"]) or "in force"
     if calibration["recalibrated"]:
         state += ", of a recalibration afterwards"
     accuracy = precision(_nan(calibration["accuracy_deg"]), _nan(calibration["accuracy_px"]))

@@ -18,6 +18,7 @@ from gazelab.core.attention import AttentionTrace
 from gazelab.core.errors import SessionError
 from gazelab.core.numbers import finite
 from gazelab.core.picture import encode_png, encode_rgba_png
+from gazelab.core.printable import one_line
 from gazelab.metrics.agreement import Agreement
 from gazelab.pipeline.blur import sigma_of
 from gazelab.pipeline.compare import SkippedTrial, TrialComparison
@@ -160,10 +161,10 @@ def means_table(means: MeanScores) -> ScoreTable:
 
 def table_text(table: ScoreTable) -> str:
     """Lay out a score table in columns for the terminal."""
-    rows = [table.columns, *table.rows]
+    rows = [[one_line(cell) for cell in row] for row in (table.columns, *table.rows)]
     widths = [max(len(row[i]) for row in rows) for i in range(len(table.columns))]
     lines = ["  ".join(cell.rjust(w) for cell, w in zip(row, widths, strict=True)) for row in rows]
-    return "\n".join([*lines, table.note])
+    return "\n".join([*lines, one_line(table.note)])
 
 
 def _facts(replay: Replay) -> list[tuple[str, str]]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gazelab.core.errors import SessionError
+from gazelab.core.printable import one_line
 from gazelab.sessions.corrections import read_corrections
 from gazelab.sessions.drift import live_shifts
 from gazelab.sessions.kept_quality import kept_quality
@@ -66,8 +67,9 @@ class SessionLine:
         quality = f", quality {self.quality}" if self.quality else ""
         facts = f"{self.n_trials} trials, {self.n_samples} samples{loss}{quality}"
         remark = self.problem or ("" if self.closed else "cut off, or still recording")
-        head = f"{self.session_id}  {self.participant or '?'}  {self.source or '?'}  {duration}  {facts}"
-        return f"{head}  ({remark})" if remark else head
+        who, source = (one_line(text) or "?" for text in (self.participant, self.source))
+        head = f"{one_line(self.session_id)}  {who}  {source}  {duration}  {facts}"
+        return f"{head}  ({one_line(remark)})" if remark else head
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +109,7 @@ class SessionDetails:
             self.summary.line(),
             f"started {self.summary.started_utc or '?'}, {'' if self.calibrated else 'not '}calibrated"
             + ("" if self.for_dataset else ", not for datasets"),
-            f"screen {s['name']}: {s['width_px']} x {s['height_px']} px,"
+            f"screen {one_line(s['name'])}: {s['width_px']} x {s['height_px']} px,"
             + (
                 f" {s['width_mm']} x {s['height_mm']} mm at {s['distance_mm']} mm"
                 if None not in (s["width_mm"], s["height_mm"], s["distance_mm"])
@@ -116,10 +118,10 @@ class SessionDetails:
         ]
         for trial in self.trials:
             cut = "" if trial["complete"] else " (cut off)"
+            given = "no answer" if trial["given"] is None else one_line(trial["given"])
             lines.append(
-                f"{trial['index'] + 1:3d}. {trial['chart_id']}  {trial['duration_s']:.1f} s{cut}  "
-                f"{trial['question']}  -> {trial['given'] if trial['given'] is not None else 'no answer'}"
-                f" (gold: {trial['answer']})"
+                f"{trial['index'] + 1:3d}. {one_line(trial['chart_id'])}  {trial['duration_s']:.1f} s{cut}  "
+                f"{one_line(trial['question'])}  -> {given} (gold: {one_line(str(trial['answer']))})"
             )
         if self.n_live_corrections or self.n_corrections:
             lines.append(
@@ -127,7 +129,7 @@ class SessionDetails:
                 f" afterwards {self.n_corrections or 0} (gazelab sessions corrections);"
                 " the samples are as measured"
             )
-        return "\n".join(lines + [f"note: {remark}" for remark in self.report])
+        return "\n".join(lines + [f"note: {one_line(remark)}" for remark in self.report])
 
 
 def list_sessions(root: Path | str) -> list[SessionLine]:

@@ -173,6 +173,33 @@ def test_reasons_of_any_characters_are_printed_and_written(data, tmp_path, capsy
     assert "half a character" in (tmp_path / "q.csv").read_text("utf-8")
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["sessions", "show", "reading"],
+        ["sessions", "list"],
+        ["quality", "reading"],
+        ["compare", "reading"],
+        ["replay", "reading", "--html", "report.html"],
+    ],
+)
+def test_no_text_of_a_session_commands_the_terminal_or_forges_a_line(
+    data, tmp_path, words, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    markers, header = (tmp_path / "sessions/reading" / name for name in ("markers.jsonl", "session.json"))
+    text = markers.read_text()
+    for there in ('"c0"', '"c1"', '"How high?"', '"12"'):
+        text = text.replace(there, json.dumps(f"{there[1:-1]}\x1b[2J\nforged\x9b"))
+    markers.write_text(text.replace(PICTURE.sha256, "0" * 64, 1))  # of the first trial there is no picture
+    header.write_text(header.read_text().replace('"laptop"', '"lap\\u001b[2J\\nforged"'))
+    main([*words, *data])
+    said = "".join(capsys.readouterr())
+    assert "forged" in said or words[1] == "list"
+    assert not [line for line in said.splitlines() if line.startswith("forged")]
+    assert [c for c in said if not c.isprintable() and c != "\n"] == []
+
+
 @pytest.mark.parametrize("chart", ["half \ud800", "座る é"])
 def test_what_the_output_has_no_characters_for_is_escaped(data, tmp_path, chart, monkeypatch):
     markers = tmp_path / "sessions/reading/markers.jsonl"
