@@ -26,7 +26,11 @@ def copy_profile(profile: Path, into: Path) -> str:
         No such folder, a link or a folder in it, a file too large, or a name that cannot be copied; or it
         cannot be written.
     """
-    if profile.is_symlink() or not profile.is_dir():
+    if profile.is_symlink():
+        raise SessionError(
+            "a link, not a calibration profile.", where=profile, todo="Name the folder that it points to."
+        )
+    if not profile.is_dir():
         raise SessionError("there is no such calibration profile.", where=profile, todo="Calibrate first.")
     files = sorted(profile.iterdir())
     if into.is_symlink():

@@ -248,6 +248,9 @@ def test_a_profile_with_a_link_in_it_is_refused(tmp_path, header):
             writer.calibration(profile)
         with pytest.raises(SessionError, match="no such calibration"):
             writer.calibration(tmp_path / "calibration" / "p2")
+        (tmp_path / "calibration" / "p3").symlink_to(profile)
+        with pytest.raises(SessionError, match=r"p3: a link, not a calibration profile\. Name the folder"):
+            writer.calibration(tmp_path / "calibration" / "p3")
 
 
 @pytest.mark.parametrize("code", ["A/B", "..", "CON", "", "a b", "ä1", "x" * 33, "a\n", "com1"])
