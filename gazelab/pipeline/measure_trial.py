@@ -22,6 +22,7 @@ from gazelab.processing.events_ivt import runs
 from gazelab.processing.events_saccades import impossible_mask
 from gazelab.processing.events_samples import usable_samples
 from gazelab.sessions.markers import Marker, MarkerKind
+from gazelab.sessions.stamps import FORWARD_LEAP_NS
 from gazelab.sessions.trials import Trial
 
 Bools = NDArray[np.bool_]
@@ -171,10 +172,13 @@ def _repeated(replay: Replay, samples: GazeArray, seen: Bools) -> float:
 
 
 def _stamps(replay: Replay, trial: Trial) -> dict[str, Any]:
+    """Count bad stamps and leaps; a leap over the trial's edge is one if its part within the trial is."""
     times, check = replay.session.gaze()["time_ns"], replay.session.stamps
     rows = np.flatnonzero((times >= trial.onset_ns) & (times < trial.offset_ns))
     leaps = check.starts[1:]
     within = (leaps > rows[0]) & (leaps <= rows[-1]) if len(rows) else np.zeros(len(leaps), bool)
+    until, since = (np.clip(times[at], trial.onset_ns, trial.offset_ns) for at in (leaps, leaps - 1))
+    within |= until - since > FORWARD_LEAP_NS
     return {"n_bad_stamps": int(check.bad[rows].sum()), "n_leaps": int(within.sum())}
 
 

@@ -159,6 +159,21 @@ def test_T11_a_leap_of_the_clock_is_told(tmp_path):
     assert measured(tmp_path / "back", back, end_ns=2_400 * MS).n_leaps == 0, "the leap lies after the trial"
 
 
+def test_T11_a_leap_over_a_trials_edge_is_told_if_what_lies_in_the_trial_is_one(tmp_path):
+    steady_s = np.arange(240) * 0.02
+
+    def n_leaps(name: str, stamps_s: list[float], end_s: int) -> int:
+        rows = reading(len(stamps_s))
+        rows["time_ns"] = np.round(np.array(stamps_s) * 1e9)
+        return measured(tmp_path / name, rows, end_ns=end_s * 1000 * MS).n_leaps
+
+    assert n_leaps("into it", [-0.04, -0.02, *(20 + steady_s)], 30) == 1
+    assert n_leaps("before it", [-30.0, -29.98, *steady_s], 5) == 0
+    assert n_leaps("out of it", [*steady_s, 24.8], 20) == 1
+    assert n_leaps("after it", [*steady_s, 24.8], 8) == 0
+    assert n_leaps("over it", [-0.02, 40.0], 30) == 1
+
+
 def test_U11_C2_R10_what_happened_in_the_trial_is_counted(tmp_path):
     markers = [
         {"kind": "source_state", "time_ns": -5 * MS, "state": "lost"},
