@@ -135,6 +135,8 @@ def compare(
     failures: list[tuple[str, str]] = []
 
     def failed(path: Path, fault: GazelabError) -> None:
+        if len(folders) == 1 and not as_json:
+            raise fault  # the one reason is all there is to tell
         name, why = one_line(path.name), one_line(str(fault))
         failures.append((name, why))
         typer.echo(f"{name}: not compared, {why}", err=True)

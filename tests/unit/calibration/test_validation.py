@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gazelab.calibration.collect import Collected
-from gazelab.calibration.mapping import Prediction
+from gazelab.calibration.prediction import Prediction
 from gazelab.calibration.targets import Target, TargetKind
 from gazelab.calibration.validation import Validation, validate
 from gazelab.core.errors import CalibrationError

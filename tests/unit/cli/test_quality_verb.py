@@ -155,11 +155,17 @@ def test_compare_tells_a_session_that_cannot_be_followed_and_scores_the_rest(dat
 
 
 def test_compare_of_sessions_that_all_fail_has_no_means(data, capsys):
-    assert main(["compare", "nowhere", *data]) == 1
+    assert main(["compare", "nowhere", "neither", *data]) == 1
     out, err = capsys.readouterr()
     assert out == ""
-    assert "nowhere: not compared, " in err
+    assert "neither: not compared, " in err
     assert "no trial could be compared" in err
+
+
+def test_compare_of_one_session_that_fails_tells_its_reason_alone(data, capsys):
+    assert main(["compare", "nowhere", *data]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "nowhere: there is no session" in line
 
 
 ODD = "half a character \ud800, a terminal's command \x1b[2J,\nnext"
