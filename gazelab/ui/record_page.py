@@ -200,7 +200,8 @@ class RecordPage(Page):
         self._begin.setEnabled(not why and bool(self.charts.items) and not self.running)
         self._stop.setEnabled(self.running)
         self.drift.refresh(running=self.running)
-        self._gate.setText(why or self.tr("Ready for participant {code}.").format(code=work.participant))
+        text = self.tr("Participant {code}.") if self.running else self.tr("Ready for participant {code}.")
+        self._gate.setText(why or text.format(code=work.participant))
         set_role(self._gate, "warn" if why or (not work.profile and work.needs_calibration) else "good")
 
     def _refresh_live(self) -> None:

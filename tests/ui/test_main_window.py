@@ -77,10 +77,13 @@ def test_main_path_with_the_pointer_and_the_keyboard_only(qtbot, window, workspa
     start_pointer(qtbot, window)
     qtbot.keyClick(window, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
     assert window.page == RECORD, "the pointer needs no calibration"
+    assert window.record._gate.text() == "Ready for participant P01."
     stimulus = begin_recording(qtbot, window, 2)
+    assert window.record._gate.text() == "Participant P01."
     for text in ("26", "no"):
         read_one(qtbot, stimulus, text)
     qtbot.waitUntil(lambda: not window.record.running)
+    assert window.record._gate.text() == "Ready for participant P01."
 
     [path] = (workspace.root / "sessions").iterdir()
     session = Session.open(path)
