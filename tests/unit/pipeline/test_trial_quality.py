@@ -3,15 +3,18 @@ from __future__ import annotations
 import csv
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from gazelab.core.gaze import empty_features, empty_gaze
+from gazelab.core.gaze import empty_events, empty_features, empty_gaze
 from gazelab.core.geometry import Screen
 from gazelab.pipeline.measure_trial import measure_trial
 from gazelab.pipeline.replay import Replay
+from gazelab.pipeline.session_quality import assess
+from gazelab.processing.detectors import DETECTORS
 
 from .quality_session import CHART, LOOKS, MS, lose, measured, reading, session_of
 from .scripted import SCREEN
@@ -52,6 +55,50 @@ def test_the_detector_is_told_as_rate_and_noise_choose_it(tmp_path):
     """50 Hz is too slow for a velocity threshold; 250 Hz with .02 degrees of noise is not."""
     assert measured(tmp_path / "a", reading()).detector == "likelihood segmentation"
     assert measured(tmp_path / "b", reading(n=1200, step_ms=4)).detector == "I-VT"
+
+
+def noisy(noise_px: float) -> np.ndarray:
+    """250 Hz with noise, and a blink that reaches into the trial's start."""
+    rows = reading(n=1200, step_ms=4)
+    for axis in ("x_px", "y_px"):
+        rows[axis] += np.random.default_rng(5).normal(0, noise_px, len(rows))
+    rows["blink"][:8] = True
+    return rows
+
+
+FOUND_BY = {"ivt": "I-VT", "segmentation": "likelihood segmentation"}
+
+
+@pytest.mark.parametrize(("noise_px", "name"), [(0.5, "ivt"), (3.0, "ivt"), (12.0, "segmentation")])
+def test_the_detector_that_is_told_is_the_one_that_found_the_fixations(tmp_path, noise_px, name):
+    path = session_of(tmp_path, noisy(noise_px))
+    replay = Replay.open(path)
+    assert measure_trial(replay, replay.trials[0], 0.3).detector == FOUND_BY[name]
+    found = {n: Replay.open(path, detector=n).fixations(replay.trials[0]).tobytes() for n in FOUND_BY}
+    assert replay.fixations(replay.trials[0]).tobytes() == found[name]
+    assert len(set(found.values())) == 2, "which one it was can be seen"
+
+
+@pytest.mark.parametrize("name", ["i2mc", "remodnav", "ivt", "segmentation"])
+def test_a_detector_that_was_named_is_told_and_its_fixations_are_measured(tmp_path, monkeypatch, name):
+    asked: list[int] = []
+
+    def find(time_ns, x_px, y_px, screen):
+        asked.append(len(time_ns))
+        events = empty_events(1)
+        events["onset_ns"], events["offset_ns"], events["n_samples"] = time_ns[60], time_ns[119], 60
+        events["x_px"], events["y_px"] = x_px[60], y_px[60]
+        return events
+
+    fake = {name: replace(DETECTORS[name], find=find, package="")}
+    monkeypatch.setattr("gazelab.processing.detectors.DETECTORS", fake)
+    replay = Replay.open(session_of(tmp_path, reading()), detector=name)
+    found = assess(replay)
+    q = found.trials[0].quality
+    assert asked == [240]
+    assert (q.detector, q.n_fixations) == (name, 1)
+    assert q.sd_px == pytest.approx(1.0, abs=0.02)
+    assert found.detectors["for scores"] == f"offline, {name} in 1 trial"
 
 
 def test_lost_samples_and_frames_that_never_came(tmp_path):
