@@ -96,7 +96,7 @@ def calibration_text(calibration: Mapping[str, Any]) -> str:
     """Say in a phrase whether a calibration was in force, and how accurate it was."""
     if not calibration["calibrated"]:
         return "none of gazelab's was in force"
-    state = one_line(calibration["state"]) or "in force"
+    state = one_line(calibration["state"] or "in force")
     if calibration["recalibrated"]:
         state += ", of a recalibration afterwards"
     accuracy = precision(_nan(calibration["accuracy_deg"]), _nan(calibration["accuracy_px"]))

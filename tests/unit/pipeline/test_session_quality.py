@@ -44,6 +44,11 @@ def test_a_session_says_what_to_exclude_and_why(two):
     assert [r.trial.chart_id for r in quality.trials if r.excluded] == ["b"]
 
 
+def test_a_calibration_of_which_no_state_is_kept_is_told_as_in_force(tmp_path):
+    path = session_of(tmp_path, reading(), header={"calibrated": True})
+    assert "Calibration: in force, accuracy no data" in quality_text(assess(Replay.open(path)))
+
+
 def test_the_limits_decide_and_stand_in_the_report(two):
     lax = replace(
         QualityLimits(), review_loss=0.9, exclude_loss=0.95, exclude_fixations=0, review_fixations=1
