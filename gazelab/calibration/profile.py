@@ -214,7 +214,8 @@ def check_fits(profile: Profile, participant: str, screen: Screen, source: Sourc
             faults.append(f"{words} was {_short(ours[key])}, now it is {_short(theirs[key])}")
     if faults:
         name = f"calibration of {profile.created_utc}"
-        raise CalibrationError("; ".join(faults) + ".", where=name, todo="Calibrate again.")
+        todo = "Calibrate again, or choose a profile that fits."
+        raise CalibrationError("; ".join(faults) + ".", where=name, todo=todo)
 
 
 _SOURCE_WORDS = {

@@ -76,11 +76,22 @@ def calibration_targets(points: int, screen: Screen, area: Area | None = None) -
     CalibrationError
         Another number of points, or an area that isn't on the screen.
     """
-    if points not in LAYOUTS:
-        raise CalibrationError(
-            f"there is no layout of {points} points.", todo=f"Choose one of {sorted(LAYOUTS)}."
-        )
+    check_points(points)
     return place_targets(LAYOUTS[points], screen, area, TargetKind.CALIBRATION)
+
+
+def check_points(points: int) -> None:
+    """Refuse a number of targets that has no layout.
+
+    Raises
+    ------
+    CalibrationError
+        Says which there are.
+    """
+    if points not in LAYOUTS:
+        *others, last = sorted(LAYOUTS)
+        there_are = f"{', '.join(str(n) for n in others)} or {last}"
+        raise CalibrationError(f"there is no layout of {points} points.", todo=f"Choose {there_are}.")
 
 
 def validation_targets(n: int, screen: Screen, area: Area | None = None) -> tuple[Target, ...]:

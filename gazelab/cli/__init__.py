@@ -160,6 +160,8 @@ def _run(arguments: list[str] | None) -> int:
         return 0
     except Exception as fault:
         if type(fault).__module__.startswith(("click", "typer")) and hasattr(fault, "show"):
+            if isinstance(said := getattr(fault, "message", None), str):
+                fault.message = said.removeprefix("Value error, ")  # type: ignore[attr-defined]
             fault.show()
             return int(getattr(fault, "exit_code", 2))
         raise

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gazelab.cli.options import DataOption, JsonOption
+from gazelab.cli.options import DataOption, JsonOption, profile_folder
 from gazelab.cli.sessions import SessionArgument, session_folder
 from gazelab.core.errors import ConfigError, GazelabError
 from gazelab.core.printable import one_line
@@ -125,6 +125,7 @@ def recalibrate(
 
     opened = Session.open(session_folder(session, data))
     section = _section(opened, trials, from_ns, until_ns)
+    profile = profile_folder(profile, data)
     before = corrected_gaze(opened)
     _say(opened, before, correcting.recalibrate(opened, profile, section, reason, author), as_json)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from pathlib import Path
 from typing import Annotated
@@ -9,7 +10,7 @@ from typing import Annotated
 import typer
 
 from gazelab.config import find_data_root, load_settings
-from gazelab.core.errors import ConfigError, GazelabError
+from gazelab.core.errors import CalibrationError, ConfigError, GazelabError
 from gazelab.core.geometry import Screen
 from gazelab.core.printable import one_line
 from gazelab.settings import Settings
@@ -55,6 +56,28 @@ _SCREEN = re.compile(r"(\d+)x(\d+)(?::(\d+(?:\.\d+)?)x(\d+(?:\.\d+)?)(?:@(\d+(?:
 def data_root(given: Path | None) -> Path:
     """Give the folder that holds calibration/ and sessions/."""
     return find_data_root(given)
+
+
+def profile_folder(given: Path, data: Path | None) -> Path:
+    """Find a calibration profile by its folder's path, or by its name in the data root.
+
+    Raises
+    ------
+    CalibrationError
+        There is none; with those that there are.
+    """
+    root = data_root(data)
+    for path in (given, root / given, root / "calibration" / given):
+        if path.is_dir():
+            return path
+    there = sorted(file.parent.name for file in (root / "calibration").glob("*/profile.json"))
+    near = difflib.get_close_matches(given.name, there, 1)
+    todo = (
+        f"Did you mean {near[0]}?"
+        if near
+        else f"Choose a profile's folder; they lie in {root / 'calibration'}."
+    )
+    raise CalibrationError("there is no such profile.", where=given, todo=todo)
 
 
 def settings_of(data: Path | None) -> Settings:

@@ -18,6 +18,7 @@ from gazelab.cli.options import (
     SeedOption,
     data_root,
     parse_screen,
+    profile_folder,
     settings_of,
 )
 from gazelab.cli.sessions import session_folder
@@ -93,7 +94,8 @@ def calibrate(
     """
     root, settings = data_root(data), settings_of(data)
     chosen = source or settings.source.name
-    n_points = points or settings.calibration.points
+    n_points = settings.calibration.points if points is None else points
+    _check_asked(chosen, n_points)
     how_shown = style.value if style else settings.calibration.style
     moving = settings.calibration.head_phase if head_phase is None else head_phase
     if chosen != "synthetic":
@@ -150,6 +152,8 @@ def record(
     """
     root, settings = data_root(data), settings_of(data)
     chosen = source or settings.source.name
+    _check_asked(chosen)
+    profile = None if profile is None else profile_folder(profile, data)
     if seconds is None:
         _need_no_window({"--session": session, "--profile": profile, "--screen": screen})
         _open_app("record", root, chosen, device, participant, charts=charts, n_charts=n_charts)
@@ -172,6 +176,16 @@ class Wanted:
     name: str
     device: str
     ask: CameraAsk
+
+
+def _check_asked(source: str, points: int | None = None) -> None:
+    """Refuse a misspelt source or a layout that there isn't before a window or a model is opened for it."""
+    from gazelab.calibration.targets import check_points
+    from gazelab.sources.registry import check_source
+
+    check_source(source)
+    if points is not None:
+        check_points(points)
 
 
 def _camera_of(source: str, settings: Settings) -> str:

@@ -181,7 +181,8 @@ def _say_result(session: str, result: TrialComparison | SkippedTrial) -> None:
         return
     ending = " (skipped)" if trial.skipped else "" if trial.complete else " (cut off)"
     typer.echo(f"\n{session}  {chart}  {question}{ending}")
-    typer.echo(one_line(f"gold {trial.answer}; person {trial.given}; model {result.trace.answer}"))
+    given = "no answer" if trial.given is None else trial.given
+    typer.echo(one_line(f"gold {trial.answer}; person {given}; model {result.trace.answer}"))
     if result.quality is not None and result.quality.reasons:
         typer.echo(one_line(f"gaze: {result.quality.verdict}, {'; '.join(result.quality.reasons)}"))
     typer.echo(table_text(score_table(result.agreement)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 from pathlib import Path
 from typing import Annotated
@@ -9,7 +10,7 @@ from typing import Annotated
 import typer
 
 from gazelab.cli.options import DataOption, JsonOption, data_root
-from gazelab.core.errors import Cancelled
+from gazelab.core.errors import Cancelled, SessionError
 
 sessions_app = typer.Typer(help="Recorded sessions: list, show, correct, delete.", no_args_is_help=True)
 
@@ -19,7 +20,20 @@ SessionArgument = Annotated[str, typer.Argument(help="A session's id, or the pat
 def session_folder(session: str, data: Path | None) -> Path:
     """Find a session by its folder's path or by its id in the data root."""
     path = Path(session)
-    return path if (path / "session.json").is_file() else data_root(data) / "sessions" / session
+    if (path / "session.json").is_file():
+        return path
+    folder = data_root(data) / "sessions" / session
+    if not folder.exists() and (near := _nearest(session, folder.parent)):
+        raise SessionError("there is no such session.", where=folder, todo=f"Did you mean {near}?")
+    return folder
+
+
+def _nearest(session: str, folder: Path) -> str | None:
+    """Find the session whose id is most like what was typed, or that alone has it as a part."""
+    there = sorted(file.parent.name for file in folder.glob("*/session.json"))
+    near = difflib.get_close_matches(session, there, 1)
+    parts = [name for name in there if session and session in name]
+    return near[0] if near else parts[0] if len(parts) == 1 else None
 
 
 @sessions_app.command("list")

@@ -39,7 +39,10 @@ class Section:
         if self.trials is not None:
             first, last = self.trials
             if not 0 <= first <= last or self.from_ns is not None or self.until_ns is not None:
-                raise SessionError(f"trials {first + 1} to {last + 1} are no section.")
+                raise SessionError(
+                    f"trials {first + 1} to {last + 1} are no section.",
+                    todo="They are counted from 1, the first one first.",
+                )
         elif self.from_ns is not None and self.until_ns is not None and self.from_ns >= self.until_ns:
             raise SessionError(f"{self.from_ns} to {self.until_ns} ns is no section.")
 

@@ -59,6 +59,20 @@ class Wanted:
     clock: Clock = time.perf_counter_ns
 
 
+def check_source(name: str) -> None:
+    """Refuse a source that there isn't, before anything is opened for it.
+
+    Raises
+    ------
+    ConfigError
+        No such source, with the nearest name.
+    """
+    if name not in SOURCES:
+        near = difflib.get_close_matches(name, SOURCES, 1, 0.5)
+        todo = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(SOURCES)}."
+        raise ConfigError("there is no such source.", where=name, todo=todo)
+
+
 def open_source(
     name: str,
     *,
@@ -88,10 +102,7 @@ def open_source(
     CameraError, SessionError
         The device named isn't there.
     """
-    if name not in SOURCES:
-        near = difflib.get_close_matches(name, SOURCES, 1, 0.5)
-        todo = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(SOURCES)}."
-        raise ConfigError("there is no such source.", where=name, todo=todo)
+    check_source(name)
     wanted = Wanted(device, ask, screen, position, script, mapping, head_box, paced, seed, clock)
     return SOURCES[name](wanted)
 

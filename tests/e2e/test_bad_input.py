@@ -182,19 +182,19 @@ def test_a_profile_whose_mapping_is_another(tmp_path, broken):
 def test_a_profile_of_another_screen(tmp_path, broken):
     sentence = record_with(broken, tmp_path, "--screen", "2560x1440:600x340@600").refusal()
     assert "it was made on the screen screen, 1920 x 1080 px, not on screen, 2560 x 1440 px" in sentence
-    assert sentence.endswith("Calibrate again.")
+    assert sentence.endswith("Calibrate again, or choose a profile that fits.")
 
 
 def test_a_profile_of_another_participant(tmp_path, broken):
     sentence = record_with(broken, tmp_path, "--participant", "T2").refusal()
     assert "it is of participant T1, not T2" in sentence
-    assert sentence.endswith("Calibrate again.")
+    assert sentence.endswith("Calibrate again, or choose a profile that fits.")
 
 
 def test_a_profile_that_is_not_there(tmp_path):
     sentence = record_with(tmp_path / "gone", tmp_path).refusal()
     assert str(tmp_path / "gone") in sentence
-    assert sentence.endswith("Choose a profile's folder.")
+    assert sentence.endswith(f"Choose a profile's folder; they lie in {tmp_path / 'calibration'}.")
 
 
 # Charts, models and sessions

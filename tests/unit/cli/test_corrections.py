@@ -117,7 +117,7 @@ def test_undo_and_redo_as_json(session, verb):
         (("shift", "--dx", "5", "--trials", "1,2", "--reason", "a"), "Write them as 3-7"),
         (("shift", "--dx", "5", "--trials", "1", "--from-ns", "5", "--reason", "a"), "exclude each other"),
         (("undo", "1", "--reason", "a"), "no correction 1"),
-        (("recalibrate", "--profile", "nowhere", "--reason", "a"), "can't be read"),
+        (("recalibrate", "--profile", "nowhere", "--reason", "a"), "there is no such profile"),
     ],
 )
 def test_a_mistake_is_told_in_a_sentence_and_writes_nothing(session, verb, words, told):

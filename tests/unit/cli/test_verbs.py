@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from gazelab.cli import main
-from gazelab.cli.options import parse_screen
+from gazelab.cli.options import parse_screen, profile_folder
 from gazelab.cli.record import Wanted, _screen
-from gazelab.core.errors import ConfigError
+from gazelab.core.errors import CalibrationError, ConfigError
 from gazelab.core.gaze import empty_gaze
 from gazelab.core.geometry import Screen
 from gazelab.sessions.reader import Session
@@ -180,3 +181,47 @@ def test_the_chart_readers_figures_can_be_measured_again(capsys):
     )
     assert main(["evaluate", "chartreader", "--weights", "nowhere.safetensors"]) == 1
     assert "gazelab: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", ["calibrate", "record"])
+def test_a_misspelt_source_is_told_before_a_window_opens(tmp_path, capsys, opened, verb):
+    assert main([verb, "--source", "webcm", "--data", str(tmp_path)]) == 1
+    assert capsys.readouterr().err == "gazelab: webcm: there is no such source. Did you mean 'webcam'?\n"
+    assert opened == []
+
+
+@pytest.mark.parametrize("points", ["7", "0"])
+@pytest.mark.parametrize("source", ["synthetic", "webcam"])
+def test_a_layout_that_there_is_not_is_told_before_anything_starts(tmp_path, capsys, opened, source, points):
+    words = ["calibrate", "--source", source, "--points", points, "--data", str(tmp_path)]
+    assert main(words) == 1
+    said = capsys.readouterr().err
+    assert said == f"gazelab: there is no layout of {points} points. Choose 5, 9, 13 or 16.\n"
+    assert opened == []
+
+
+def test_a_choice_that_there_is_not_is_told_without_the_parsers_own_words(capsys):
+    assert main(["calibrate", "--style", "persuit"]) == 2
+    said = capsys.readouterr().err
+    assert "Invalid value for '--style': 'persuit' is not one of" in said
+
+
+@pytest.mark.parametrize(
+    ("typed", "hint"),
+    [("fisrt", "Did you mean first?"), ("irs", "Did you mean first?"), ("xyz", "sessions list")],
+)
+def test_a_session_of_a_wrong_name_is_told_with_the_nearest(tmp_path, capsys, session, typed, hint):
+    assert main(["sessions", "show", typed, "--data", str(tmp_path)]) == 1
+    assert hint in capsys.readouterr().err
+
+
+def test_a_profile_is_found_by_its_path_in_the_data_folder_or_its_name(tmp_path):
+    folder = tmp_path / "calibration" / "P1_2026-03-14T10-22-05Z"
+    folder.mkdir(parents=True)
+    (folder / "profile.json").write_text("{}")
+    for given in (folder, Path("calibration") / folder.name, Path(folder.name)):
+        assert profile_folder(given, tmp_path) == folder
+    with pytest.raises(CalibrationError, match="Did you mean P1_2026-03-14T10-22-05Z"):
+        profile_folder(Path("P1_2026-03-14T10-22-06Z"), tmp_path)
+    with pytest.raises(CalibrationError, match="they lie in"):
+        profile_folder(Path("nothing"), tmp_path)
