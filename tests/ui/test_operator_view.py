@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from PyQt6.QtCore import QPoint
+from PyQt6.QtWidgets import QApplication
 
 from gazelab.calibration.head_box import HeadBox
 from gazelab.charts.shipped import load_charts
@@ -158,10 +159,15 @@ def test_the_notice_moves_no_chart(qtbot, workspace, turning):
     view = OperatorView(workspace)
     qtbot.addWidget(view)
     view.resize(760, 500)
-    view.show()
+    with qtbot.waitExposed(view):
+        view.show()
+    turning(0.0, 1.0)
+    view.refresh()
+    QApplication.processEvents()
     before = view.pair.person.mapTo(view, QPoint(0, 0))
     turning(15.0, 2.0)
     view.refresh()
+    QApplication.processEvents()
     assert view.head_notice.isVisible()
     assert view.pair.person.mapTo(view, QPoint(0, 0)) == before
 
