@@ -42,10 +42,10 @@ class HeadStep:
 
 
 STEPS = (
-    HeadStep((0.5, 0.5), "Keep looking at the dot. Draw a slow, wide circle with your nose."),
-    HeadStep((0.1, 0.1), "Keep looking at the dot. Draw a circle again, the other way round."),
-    HeadStep((0.9, 0.9), "Keep looking at the dot. Draw a circle once more."),
-    HeadStep((0.5, 0.5), "Keep looking at the dot. Lean left, lean right, come closer, and go back.", 1.5),
+    HeadStep((0.5, 0.5), "Keep looking at the target. Draw a slow, wide circle with your nose."),
+    HeadStep((0.1, 0.1), "Keep looking at the target. Draw a circle again, the other way round."),
+    HeadStep((0.9, 0.9), "Keep looking at the target. Draw a circle once more."),
+    HeadStep((0.5, 0.5), "Keep looking at the target. Lean left, lean right, come closer, and go back.", 1.5),
 )
 """18 s in all. A circle turns the head to every side at once, and three dots tell a turned eye from a turned
 head at more than one place: with a prototype of the mapping the synthetic participant's error with a moving

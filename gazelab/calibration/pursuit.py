@@ -22,7 +22,7 @@ from gazelab.calibration.targets import Target
 
 Floats = NDArray[np.float64]
 
-INSTRUCTION = "Follow the dot with your eyes."
+INSTRUCTION = "Follow the target with your eyes."
 
 LAGS_NS = np.arange(0, 301, 10, dtype=np.int64) * MS
 DEFAULT_LAG_NS = 100 * MS

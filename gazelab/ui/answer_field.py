@@ -34,7 +34,7 @@ class AnswerField(QLineEdit):
         self.armed = False
         self.setStyleSheet(
             "QLineEdit { background: white; color: #14181e; border: 2px solid #14181e; border-radius: 6px;"
-            " padding: 4px 10px; font-size: 22px; }"
+            " padding: 4px 10px; font-size: 22px; placeholder-text-color: #545c66; }"
         )
         self.setPlaceholderText(self.tr("Your answer, then Enter"))
         self.setAccessibleName(self.tr("Your answer"))

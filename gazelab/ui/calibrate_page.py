@@ -16,7 +16,7 @@ from gazelab.settings import CalibrationSettings
 from gazelab.ui.calibrate_form import CalibrateForm
 from gazelab.ui.camera_look import camera_look, has_camera
 from gazelab.ui.choices import load_choices, save_choices
-from gazelab.ui.parts import Card, Page, button, label
+from gazelab.ui.parts import Card, Page, button, label, sentence
 from gazelab.ui.position_check import PositionCheck
 from gazelab.ui.result_card import ResultCard
 from gazelab.ui.result_words import ResultWords
@@ -58,7 +58,7 @@ class CalibratePage(Page):
         self._saved.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self._saved.setAccessibleName(self.tr("Saved calibrations"))
         self._use_saved = button(
-            self.tr("&Use saved"),
+            self.tr("&Use"),
             self._load_saved,
             self.tr("Only if participant, screen, source and versions are the same"),
         )
@@ -86,7 +86,7 @@ class CalibratePage(Page):
         try:
             procedure = self.form.procedure(screen)
         except GazelabError as fault:
-            self._work.told.emit(str(fault), "bad")
+            self._work.told.emit(sentence(fault), "bad")
             return
         self._work.begin_calibration()
         self._procedure = procedure
@@ -138,7 +138,7 @@ class CalibratePage(Page):
             try:
                 self._work.keep_calibration(result)
             except GazelabError as fault:
-                self._work.told.emit(str(fault), "bad")
+                self._work.told.emit(sentence(fault), "bad")
         elif result.may_record:
             self._work.override(result.note)
         self._refresh()
@@ -161,7 +161,7 @@ class CalibratePage(Page):
             shown = None if profile is None else Overview.of_profile(profile)
         except GazelabError as fault:
             self._work.begin_calibration()
-            self._work.told.emit(str(fault), "bad")
+            self._work.told.emit(sentence(fault), "bad")
             return
         self._procedure = None
         self.card.show_overview(shown)
@@ -213,7 +213,7 @@ class CalibratePage(Page):
         try:
             self._procedure.accept(note)
         except GazelabError as fault:
-            self._work.told.emit(str(fault), "bad")
+            self._work.told.emit(sentence(fault), "bad")
             return
         self._take(self._procedure.result())
 

@@ -11,7 +11,7 @@ from PyQt6.QtWidgets import QComboBox, QFileDialog, QHBoxLayout, QWidget
 from gazelab.charts.item import ChartItem
 from gazelab.charts.shipped import SHIPPED, load_charts
 from gazelab.core.errors import GazelabError
-from gazelab.ui.parts import button
+from gazelab.ui.parts import button, sentence
 from gazelab.ui.workspace import Workspace
 
 
@@ -68,4 +68,4 @@ class ChartChoice(QWidget):
             self.add(Path(folder))
 
     def _failed(self, fault: GazelabError) -> None:
-        self._work.told.emit(str(fault), "bad")
+        self._work.told.emit(sentence(fault), "bad")

@@ -27,7 +27,7 @@ from gazelab.sessions.sections import Section
 from gazelab.sessions.trials import Trial
 from gazelab.ui.corrections_list import CorrectionsList
 from gazelab.ui.nudge_pad import NudgePad
-from gazelab.ui.parts import Card, button, label
+from gazelab.ui.parts import Card, button, label, sentence
 from gazelab.ui.workers import Job
 from gazelab.ui.workspace import Workspace
 
@@ -82,8 +82,10 @@ class CorrectionsPanel(QWidget):
         self.reason.textChanged.connect(lambda _text: self._enable())
         self.profiles = QComboBox()
         self.profiles.setAccessibleName(self.tr("Calibration profile"))
-        self._back = button(self.tr("Undo"), self._undo_or_redo)
-        self._save = button(self.tr("Save the shift"), self._save_shift, primary=True)
+        needs = self.tr("Needs a reason, in the field below")
+        self._back = button(self.tr("Undo"), self._undo_or_redo, needs)
+        needs = self.tr("Needs a shift and a reason")
+        self._save = button(self.tr("Save the shift"), self._save_shift, needs, primary=True)
         self._reset = button(self.tr("Reset"), self.reset, self.tr("Shift by nothing"))
         self._recalibrate = button(
             self.tr("Recalibrate"), self._save_profile, self.tr("Predict the gaze anew by this calibration")
@@ -197,6 +199,7 @@ class CorrectionsPanel(QWidget):
 
     def _do(self, write: Callable[[str], Correction]) -> None:
         reason = self.reason.text()
+        self.list.setFocus()  # the buttons are about to be disabled, which would send the focus away
         self._save.setEnabled(False)
 
         def done(_made: Correction) -> None:
@@ -209,7 +212,7 @@ class CorrectionsPanel(QWidget):
         )
 
     def _failed(self, fault: GazelabError) -> None:
-        self._work.told.emit(str(fault), "bad")
+        self._work.told.emit(sentence(fault), "bad")
         self._enable()
 
     def _enable(self) -> None:

@@ -15,7 +15,7 @@ from gazelab.ui.asking import Asking
 from gazelab.ui.chart_choice import ChartChoice
 from gazelab.ui.model_choice import ModelChoice
 from gazelab.ui.pair_view import PairView
-from gazelab.ui.parts import Page, button, label
+from gazelab.ui.parts import Page, button, label, sentence
 from gazelab.ui.smoothing import LiveSmoother
 from gazelab.ui.workspace import Workspace
 
@@ -141,7 +141,7 @@ class ExplorePage(Page):
             acquisition.begin_trial(None, self._work.clock())
 
     def _failed(self, fault: GazelabError) -> None:
-        self._work.told.emit(str(fault), "bad")
+        self._work.told.emit(sentence(fault), "bad")
 
     def _lay_out(self) -> None:
         notice = self.tr(

@@ -21,6 +21,7 @@ def key_table() -> Table:
                 ("Tab, Shift+Tab", tr("Keys", "Next and previous control")),
                 ("Space, Enter", tr("Keys", "Press the button in focus")),
                 ("Ctrl+Enter", tr("Keys", "The page's next step")),
+                ("Ctrl+O", tr("Keys", "Open a session's folder")),
                 ("F1", tr("Keys", "This list")),
                 ("Ctrl+Q", tr("Keys", "Save and quit")),
             ],

@@ -8,6 +8,8 @@ from PyQt6.QtCore import Qt
 from PyQt6.QtGui import QResizeEvent
 from PyQt6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
+from gazelab.core.errors import GazelabError
+
 SPACE = 12
 PAGE_MARGIN = 20
 
@@ -45,6 +47,12 @@ class NoteLabel(QLabel):
     def _cut(self) -> None:
         super().setText(self.fontMetrics().elidedText(self._whole, Qt.TextElideMode.ElideRight, self.width()))
         self.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+
+
+def sentence(fault: GazelabError) -> str:
+    """Give a fault as a sentence that stands alone; a path or a name that it begins with stays as it is."""
+    text = str(fault)
+    return text if fault.where else text[:1].upper() + text[1:]
 
 
 def set_role(widget: QWidget, role: str) -> None:

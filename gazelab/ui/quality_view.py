@@ -19,7 +19,7 @@ from gazelab.pipeline.session_quality import (
     decide_trial,
     keep_quality,
 )
-from gazelab.ui.parts import Card, button, label
+from gazelab.ui.parts import Card, button, label, sentence
 from gazelab.ui.quality_table import QualityTable, verdict_words
 from gazelab.ui.workers import Job
 from gazelab.ui.workspace import Workspace
@@ -119,7 +119,7 @@ class QualityTab(QWidget):
         self.judged.emit()
 
     def _failed(self, fault: GazelabError) -> None:
-        self._work.told.emit(str(fault), "bad")
+        self._work.told.emit(sentence(fault), "bad")
         if self.quality is None:
             self.summary.setText(str(fault))
         self._enable()
@@ -129,6 +129,7 @@ class QualityTab(QWidget):
         if replay is None or quality is None or row < 0:
             return
         reason = self.why.text()
+        self.table.setFocus()  # the buttons are about to be disabled, which would send the focus away
         self.why.clear()
 
         def work() -> SessionQuality:

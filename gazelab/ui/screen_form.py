@@ -15,7 +15,7 @@ from gazelab.core.errors import ConfigError, GazelabError
 from gazelab.core.geometry import DISTANCE_RANGE_MM, WIDTH_RANGE_MM
 from gazelab.ui.card_dialog import CardDialog
 from gazelab.ui.monitors import Numeral, describe, find_monitor, identify, monitors
-from gazelab.ui.parts import Card, button, label, row, set_role
+from gazelab.ui.parts import Card, button, label, row, sentence, set_role
 from gazelab.ui.workspace import Workspace
 
 KEPT = 90
@@ -166,7 +166,7 @@ class ScreenForm(Card):
             set_role(self._note, "warn")
 
     def _fault(self, fault: GazelabError) -> None:
-        self._note.setText(str(fault))
+        self._note.setText(sentence(fault))
         set_role(self._note, "bad")
 
 
@@ -177,7 +177,7 @@ def _mm_box(name: str, low: float, high: float) -> QDoubleSpinBox:
     box.setRange(low - 1, high)
     box.setDecimals(0)
     box.setSuffix(" mm")
-    box.setSpecialValueText("–")
+    box.setSpecialValueText("– mm")
     box.setAccessibleName(name)
-    box.setToolTip(name)
+    box.setToolTip(f"{name}, {low:.0f} to {high:.0f}")
     return box

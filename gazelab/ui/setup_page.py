@@ -9,7 +9,7 @@ from gazelab.core.errors import GazelabError
 from gazelab.ui.camera_look import camera_look, has_camera
 from gazelab.ui.hint_board import HintBoard
 from gazelab.ui.hints import SteadyHints
-from gazelab.ui.parts import Card, Page, button, label, set_role
+from gazelab.ui.parts import Card, Page, button, label, sentence, set_role
 from gazelab.ui.preview import CameraPreview
 from gazelab.ui.screen_form import ScreenForm
 from gazelab.ui.source_form import SourceForm
@@ -112,7 +112,7 @@ class SetupPage(Page):
         try:
             self._work.set_participant(code)
         except GazelabError as fault:
-            self._participant_note.setText(str(fault))
+            self._participant_note.setText(sentence(fault))
             set_role(self._participant_note, "bad")
             return
         self._participant_note.setText(self.tr("A code, never a name."))

@@ -6,7 +6,7 @@ from PyQt6.QtWidgets import QComboBox, QFileDialog, QLineEdit, QProgressBar, QWi
 
 from gazelab.core.errors import GazelabError
 from gazelab.ui.live_sources import KINDS, PointerWatch, SourceKind, cameras, factory
-from gazelab.ui.parts import Card, button, label, row, set_role
+from gazelab.ui.parts import Card, button, label, row, sentence, set_role
 from gazelab.ui.workers import Job
 from gazelab.ui.workspace import Workspace
 
@@ -123,7 +123,7 @@ class SourceForm(Card):
         self._refresh()
 
     def _failed(self, fault: GazelabError) -> None:
-        self._say(str(fault), "bad")
+        self._say(sentence(fault), "bad")
         self._refresh()
 
     def _kind_chosen(self) -> None:

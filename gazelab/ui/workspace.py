@@ -25,6 +25,7 @@ from gazelab.sources.camera_gaze import CameraGaze
 from gazelab.ui.calibration_in_force import CalibrationInForce
 from gazelab.ui.feature_queue import FeatureQueue
 from gazelab.ui.model_host import ModelHost
+from gazelab.ui.parts import sentence
 from gazelab.ui.result_png import save_picture
 from gazelab.ui.seat import Seat
 from gazelab.ui.synthetic_driver import SyntheticDriver
@@ -102,7 +103,7 @@ class Workspace(Seat):
             try:
                 acquisition.stop()
             except GazelabError as fault:
-                self.told.emit(str(fault), "bad")
+                self.told.emit(sentence(fault), "bad")
         self.changed.emit()
 
     @property
@@ -133,7 +134,7 @@ class Workspace(Seat):
         try:
             save_picture(path, profile)
         except CalibrationError as fault:  # the profile is whole without it
-            self.told.emit(str(fault), "warn")
+            self.told.emit(sentence(fault), "warn")
         self._put(profile, path)
 
     def load_calibration(self, path: Path) -> None:
@@ -227,7 +228,7 @@ class Workspace(Seat):
         try:
             writer.close()
         except GazelabError as fault:
-            self.told.emit(str(fault), "bad")
+            self.told.emit(sentence(fault), "bad")
         return writer.path
 
     def close(self) -> bool:

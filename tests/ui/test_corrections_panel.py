@@ -72,6 +72,7 @@ def test_a_shift_is_saved_for_this_trial_with_its_reason_and_raw_stays_raw(qtbot
     assert shown_x(page) == pytest.approx(before + 25), "at the same moment of the same trial"
     assert (session_path / "gaze.bin").read_bytes() == raw
     assert "shift by +25 px right" in page.corrections.list.item(0).text()
+    assert page.focusWidget() is page.corrections.list, "not sent away with the button that is disabled"
 
 
 @pytest.mark.parametrize(("index", "section"), [(1, "from here on"), (2, "all")])

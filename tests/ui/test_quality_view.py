@@ -61,6 +61,7 @@ def test_a_decision_needs_a_reason_and_goes_into_the_session(qtbot, tab, poor_pa
     assert "decided by hand (the limits say review): a phone rang" in tab.reasons.text()
     assert tab.why.text() == ""
     assert not keep.isEnabled()
+    assert tab.focusWidget() is tab.table, "not sent away with the button that is disabled"
     [line] = (poor_path / FILE_NAME).read_text().splitlines()
     assert json.loads(line)["reason"] == "a phone rang"
     kept = json.loads((poor_path / "derived" / "quality.json").read_text())
