@@ -22,7 +22,7 @@ from gazelab.cli.options import DataOption, JsonOption, SeedOption, data_root, q
 from gazelab.cli.quality import quality
 from gazelab.cli.record import calibrate, record
 from gazelab.cli.results import attend, compare, replay
-from gazelab.cli.sessions import sessions_app
+from gazelab.cli.sessions import session_folder, sessions_app
 from gazelab.cli.tools import doctor, evaluate_app, train_chartreader
 from gazelab.core.errors import Cancelled, GazelabError
 from gazelab.core.printable import one_line
@@ -71,7 +71,9 @@ def root(
 @app.command("app")
 def open_app(
     data: DataOption = None,
-    session: Annotated[Path | None, typer.Option(help="Open the app on this session's replay.")] = None,
+    session: Annotated[
+        str | None, typer.Option(help="Open the app on this session's replay: its id or its folder.")
+    ] = None,
     screenshot_pages: Annotated[
         Path | None, typer.Option(help="Write a picture of every page into this folder, then quit.")
     ] = None,
@@ -81,7 +83,7 @@ def open_app(
 
     arguments = ["--data", str(data_root(data))]
     if session is not None:
-        arguments += ["--session", str(session)]
+        arguments += ["--session", str(session_folder(session, data))]
     if screenshot_pages is not None:
         arguments += ["--screenshot-pages", str(screenshot_pages)]
     raise typer.Exit(app_main(arguments))
@@ -110,7 +112,7 @@ def demo(
     result = run_demo(out, root_folder, seed, lambda text: typer.echo(text, err=True), draw_validation)
     typer.echo(json.dumps(result.to_json(), allow_nan=False) if as_json else demo_table(result))
     if window and not as_json and has_screen():
-        open_app(root_folder, result.session_path)
+        open_app(root_folder, str(result.session_path))
 
 
 def has_screen() -> bool:

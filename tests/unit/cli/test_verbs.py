@@ -225,3 +225,10 @@ def test_a_profile_is_found_by_its_path_in_the_data_folder_or_its_name(tmp_path)
         profile_folder(Path("P1_2026-03-14T10-22-06Z"), tmp_path)
     with pytest.raises(CalibrationError, match="they lie in"):
         profile_folder(Path("nothing"), tmp_path)
+
+
+def test_the_app_opens_on_a_session_by_its_id_or_its_folder(tmp_path, opened, session):
+    for given in ("first", str(session.path)):
+        opened.clear()
+        assert main(["app", "--session", given, "--data", str(tmp_path)]) == 0
+        assert after(opened, "--session") == str(session.path)
