@@ -13,8 +13,9 @@ from gazelab.core.gaze import EventArray, GazeArray
 from gazelab.core.geometry import Screen
 from gazelab.ui import theme
 
-X_RGB, Y_RGB = (0, 114, 178), (213, 94, 0)
-"""Okabe and Ito's blue and vermilion: apart for every kind of colour vision."""
+TRACES_RGB = (0, 114, 178), (213, 94, 0)
+DARK_TRACES_RGB = (86, 180, 233), (230, 159, 0)
+"""Okabe and Ito's blue and vermilion, on dark ground sky blue and orange: apart for all colour vision."""
 HEIGHT_PX = 126
 LEGEND_SHARE = 0.5
 """Room above the traces, as a share of their own span, so that the legend never covers them."""
@@ -43,8 +44,8 @@ class GazePlot(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
         item = self.getPlotItem()
         item.getAxis("left").setWidth(56)
         self._legend = item.addLegend(offset=(-4, 1), horSpacing=12, colCount=2)
-        self._x = item.plot(name=self.tr("across"), pen=pg.mkPen(X_RGB, width=1), connect="finite")
-        self._y = item.plot(name=self.tr("up"), pen=pg.mkPen(Y_RGB, width=1), connect="finite")
+        self._x = item.plot(name=self.tr("across"), connect="finite")
+        self._y = item.plot(name=self.tr("up"), connect="finite")
         self._now = pg.InfiniteLine(0)
         item.addItem(self._now)
         self._spans: list[pg.LinearRegionItem] = []
@@ -128,6 +129,9 @@ class GazePlot(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
         for _, text in self._legend.items:
             text.setText(text.text, color=tokens.text)
         self._legend.setBrush(_with_alpha(tokens.surface, 200))
+        rgb = DARK_TRACES_RGB if tokens is theme.DARK else TRACES_RGB
+        for trace, colour in zip((self._x, self._y), rgb, strict=True):
+            trace.setPen(pg.mkPen(colour, width=1))
         self._now.setPen(pg.mkPen(tokens.text, width=1))
         for span in self._spans:
             span.setBrush(pg.mkBrush(_with_alpha(tokens.accent, 38)))

@@ -7,6 +7,7 @@ from PyQt6.QtWidgets import QApplication
 from gazelab.core.gaze import EventKind, empty_events, empty_gaze
 from gazelab.core.geometry import Screen
 from gazelab.ui import theme
+from gazelab.ui.colours import contrast
 from gazelab.ui.gaze_plot import GazePlot, gaze_axes
 from gazelab.ui.theme import Theme
 
@@ -87,3 +88,22 @@ def test_U4_the_plot_follows_a_change_of_theme(qtbot, grab):
         theme.apply(app, Theme.LIGHT)
     assert light.mean() > 200
     assert dark.mean() < 80
+
+
+@pytest.mark.parametrize("chosen", [Theme.LIGHT, Theme.DARK])
+def test_U4_the_traces_stand_out_from_the_ground_and_from_a_fixation(qtbot, grab, chosen):
+    """Three to one, as WCAG 2.2 asks of graphics (1.4.11)."""
+    app = QApplication.instance()
+    theme.apply(app, chosen)
+    try:
+        plot = GazePlot()
+        qtbot.addWidget(plot)
+        one = empty_events(1)
+        one["kind"], one["onset_ns"], one["offset_ns"] = EventKind.FIXATION, 5_000 * MS, 6_000 * MS
+        plot.set_trial(samples(), one, 5_000 * MS, 1_000 * MS, SCREEN)
+        image = grab(plot)
+        grounds = {tuple(int(v) for v in image[y, 2 * image.shape[1] // 3]) for y in (image.shape[0] // 2, 2)}
+        traces = [trace.opts["pen"].color().getRgb()[:3] for trace in (plot._x, plot._y)]
+        assert all(contrast(ground, trace) >= 3 for ground in grounds for trace in traces)
+    finally:
+        theme.apply(app, Theme.LIGHT)
