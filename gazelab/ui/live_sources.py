@@ -100,7 +100,7 @@ def factory(
     if kind is SourceKind.SYNTHETIC:
         if not screen.has_degrees:
             raise ConfigError(
-                "the synthetic participant needs the screen's size and distance.", todo="Give both below."
+                "the synthetic participant needs the screen's size and distance.", todo="Give both on Setup."
             )
         script = GazeScript(screen)
         script.look_at(screen.width_px / 2, screen.height_px / 2, clock())

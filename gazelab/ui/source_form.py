@@ -124,6 +124,8 @@ class SourceForm(Card):
 
     def _failed(self, fault: GazelabError) -> None:
         self._say(sentence(fault), "bad")
+        if not self.isVisible():  # started from the command line, with another page on
+            self._work.told.emit(sentence(fault), "bad")
         self._refresh()
 
     def _kind_chosen(self) -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from gazelab.core.errors import ConfigError
 from gazelab.core.gaze import Frame, SourceState
 from gazelab.ui import theme
 from gazelab.ui.hints import SteadyHints
@@ -140,3 +141,16 @@ def test_that_no_camera_is_there_is_told_to_those_who_want_one(qtbot, workspace,
     workspace.io.submit("after it", lambda _job: None, done.append, pytest.fail)
     qtbot.waitUntil(lambda: bool(done))
     assert "camera" not in form._note.text()
+
+
+def test_a_source_that_does_not_start_is_told_on_the_other_pages_too(qtbot, workspace):
+    page = SetupPage(workspace)
+    qtbot.addWidget(page)
+    told: list[str] = []
+    workspace.told.connect(lambda text, _role: told.append(text))
+    page.source_form.choose(SourceKind.SYNTHETIC)
+    page.source_form._failed(ConfigError("it needs the screen's size.", todo="Give it on Setup."))
+    assert told == ["It needs the screen's size. Give it on Setup."]
+    page.show()
+    page.source_form._failed(ConfigError("it needs the screen's size."))
+    assert len(told) == 1, "here the form says it"
