@@ -73,7 +73,15 @@ def delete(
     from gazelab.sessions.library import delete_session
 
     folder = session_folder(session, data)
-    if not yes and not typer.confirm(f"Delete {folder} and everything in it?"):
+    if not yes and not _sure(f"Delete {folder} and everything in it?"):
         raise Cancelled("nothing was deleted.")
     delete_session(folder)
     typer.echo(f"Deleted {folder}.")
+
+
+def _sure(question: str) -> bool:
+    """Ask; no answer, as from a script without input, is a no."""
+    try:
+        return typer.confirm(question)
+    except typer.Abort:
+        return False

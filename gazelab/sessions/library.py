@@ -65,7 +65,8 @@ class SessionLine:
         duration = "?" if self.duration_s is None else f"{self.duration_s:.1f} s"
         loss = "" if self.data_loss is None else f", {self.data_loss:.1%} lost"
         quality = f", quality {self.quality}" if self.quality else ""
-        facts = f"{self.n_trials} trials, {self.n_samples} samples{loss}{quality}"
+        trials = "1 trial" if self.n_trials == 1 else f"{self.n_trials} trials"
+        facts = f"{trials}, {self.n_samples} samples{loss}{quality}"
         remark = self.problem or ("" if self.closed else "cut off, or still recording")
         who, source = (one_line(text) or "?" for text in (self.participant, self.source))
         head = f"{one_line(self.session_id)}  {who}  {source}  {duration}  {facts}"

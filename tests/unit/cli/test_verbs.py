@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 from dataclasses import replace
@@ -232,3 +233,10 @@ def test_the_app_opens_on_a_session_by_its_id_or_its_folder(tmp_path, opened, se
         opened.clear()
         assert main(["app", "--session", given, "--data", str(tmp_path)]) == 0
         assert after(opened, "--session") == str(session.path)
+
+
+def test_without_an_answer_nothing_is_deleted_and_so_it_says(tmp_path, capsys, monkeypatch, session):
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    assert main(["sessions", "delete", "first", "--data", str(tmp_path)]) == 130
+    assert capsys.readouterr().err.endswith("gazelab: nothing was deleted.\n")
+    assert (session.path / "session.json").is_file()

@@ -107,7 +107,7 @@ def test_other_things_in_the_folder_are_not_listed(tmp_path, header):
 def test_a_line_and_its_json_say_the_same(tmp_path, header):
     path = record(tmp_path, "s1", header)
     (line,) = list_sessions(tmp_path)
-    assert line.line() == "s1  007  synthetic  3.0 s  1 trials, 4 samples, 25.0% lost"
+    assert line.line() == "s1  007  synthetic  3.0 s  1 trial, 4 samples, 25.0% lost"
     assert json.loads(json.dumps(line.to_json()))["path"] == str(path)
     (path / "session.json").write_text("{")
     assert "broken" in list_sessions(tmp_path)[0].line()
