@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -63,6 +64,8 @@ def remodnav_fixations(time_ns: Ints, x_px: Floats, y_px: Floats, screen: Screen
 def _fixations(stretch: Stretch, screen: Screen) -> list[EventArray]:
     from remodnav import EyegazeClassifier
 
+    # Its import turns a running commentary on, hundreds of lines a recording.
+    logging.getLogger("remodnav.clf").setLevel(logging.ERROR)
     data = np.empty(len(stretch.x_px), [("x", float), ("y", float)])
     data["x"], data["y"] = stretch.x_px, stretch.y_px
     window = 2 * (int(PARAMETERS["savgol_length"] * stretch.rate_hz - 1) // 2) + 1

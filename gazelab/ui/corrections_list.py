@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PyQt6.QtCore import Qt, pyqtSignal
-from PyQt6.QtGui import QColor, QFont
+from PyQt6.QtGui import QColor, QFont, QPainter, QPaintEvent, QPalette
 from PyQt6.QtWidgets import QListWidget, QListWidgetItem, QWidget
 
 from gazelab.sessions.correction_entries import Correction, UndoEntry
@@ -54,6 +54,18 @@ class CorrectionsList(QListWidget):
             if other.in_force and isinstance(change, UndoEntry) and change.reverts == entry.number:
                 return other
         return None
+
+    def paintEvent(self, event: QPaintEvent | None) -> None:
+        """Say that there is nothing yet, where an empty box would leave it open."""
+        super().paintEvent(event)
+        if self.count() or (ground := self.viewport()) is None:
+            return
+        painter = QPainter(ground)
+        painter.setPen(self.palette().color(QPalette.ColorRole.PlaceholderText))
+        around = ground.rect().adjusted(12, 10, -12, -10)
+        flags = Qt.AlignmentFlag.AlignTop | Qt.TextFlag.TextWordWrap
+        painter.drawText(around, flags.value, self.tr("No corrections: the gaze is as measured."))
+        painter.end()
 
     def _add(self, text: str, entry: Correction | None) -> None:
         item = QListWidgetItem(text)

@@ -195,3 +195,10 @@ def test_the_session_itself_is_only_read(qtbot, page, session_path):
     page.corrections.right.setValue(25)
     save(qtbot, page)
     assert Session.open(session_path).gaze().tobytes() == before
+
+
+def test_an_empty_list_says_that_nothing_was_corrected(qtbot, page, pixels_of):
+    listed = page.corrections.list
+    assert listed.count() == 0
+    empty = pixels_of(listed.viewport().grab().toImage())
+    assert len(np.unique(empty.reshape(-1, empty.shape[-1]), axis=0)) > 1  # words, not an empty box
