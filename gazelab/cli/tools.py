@@ -15,6 +15,17 @@ from gazelab.core.errors import GazelabError
 if TYPE_CHECKING:
     from gazelab.pipeline.doctor import Check
 
+_MEANING = {
+    "loo_deg": "mean error of each picture, calibrated on the person's other ones",
+    "nine_to_twelve_deg": "mean error on twelve targets, calibrated on the nine others",
+    "block_median_px": "by block: median error after the 60 pictures that calibrate",
+    "median_px": "mean of the blocks",
+    "loo_nominal_deg": "mean error of each picture, calibrated on all others",
+    "unseen_pose_deg": "mean error at each head pose, calibrated on all others",
+    "one_pose_deg": "mean error at all other head poses, calibrated on one; mean over poses",
+}
+"""What a figure of `evaluate gaze` is, for who reads it in a terminal."""
+
 evaluate_app = typer.Typer(help="Measure gazelab on labelled data.", no_args_is_help=True)
 
 
@@ -80,7 +91,8 @@ def evaluate_gaze(
         typer.echo(json.dumps(_json_ready(result), allow_nan=False))
         return
     for key, value in result.items():
-        typer.echo(f"{key}: {value:.3f}" if isinstance(value, float) else f"{key}: {value}")
+        shown = f"{value:.3f}" if isinstance(value, float) else str(value)
+        typer.echo(f"{key}: {shown}" + (f"  ({_MEANING[key]})" if key in _MEANING else ""))
 
 
 @evaluate_app.command("chartreader")

@@ -30,6 +30,8 @@ class DriftChoice(QWidget):
         self._every = QSpinBox()
         self._every.setRange(0, MOST)
         self._every.setAccessibleName(self.tr("Charts from one drift check to the next"))
+        self._every.setPrefix(self.tr("every "))
+        self._every.setSuffix(self.tr(" charts"))
         self._every.setSpecialValueText(self.tr("never"))
         self._every.setToolTip(
             self.tr(
@@ -44,9 +46,8 @@ class DriftChoice(QWidget):
         line = QHBoxLayout(self)
         line.setContentsMargins(0, 0, 0, 0)
         line.setSpacing(8)
-        line.addWidget(label(self.tr("Drift check every"), "muted"))
+        line.addWidget(label(self.tr("Drift check"), "muted"))
         line.addWidget(self._every)
-        line.addWidget(label(self.tr("charts"), "muted"))
         line.addStretch(1)
         line.addWidget(self._ask)
         self.refresh(running=False)

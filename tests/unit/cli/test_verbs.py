@@ -240,3 +240,14 @@ def test_without_an_answer_nothing_is_deleted_and_so_it_says(tmp_path, capsys, m
     assert main(["sessions", "delete", "first", "--data", str(tmp_path)]) == 130
     assert capsys.readouterr().err.endswith("gazelab: nothing was deleted.\n")
     assert (session.path / "session.json").is_file()
+
+
+def test_a_figure_of_the_evaluation_is_told_with_what_it_is(tmp_path, capsys, monkeypatch):
+    made = {"layout": "headposes", "unseen_pose_deg": 1.184, "n_pictures": 72}
+    monkeypatch.setattr("gazelab.pipeline.evaluate.evaluate_gaze", lambda *_args, **_more: made)
+    assert main(["evaluate", "gaze", str(tmp_path), "--layout", "headposes"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "layout: headposes",
+        "unseen_pose_deg: 1.184  (mean error at each head pose, calibrated on all others)",
+        "n_pictures: 72",
+    ]
