@@ -237,7 +237,8 @@ class ReplayPage(Page):
             times = self.tr("Another window took the keyboard {n} times.")
             said.append(times.format(n=trial.n_focus_lost))
         if verdict := self.quality.verdict(trial.index):
-            said.append(self.tr("Gaze: {verdict}").format(verdict=verdict))
+            words = self.tr("Gaze: {verdict}").format(verdict=verdict)
+            said.append(words.replace(" ", "\N{NO-BREAK SPACE}"))  # the mark stays with its word
         self._question.setText("   ".join(said))
 
     def _tell_nothing(self, why: str) -> None:
