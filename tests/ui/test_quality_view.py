@@ -118,10 +118,10 @@ def test_a_click_or_enter_opens_the_trial(qtbot, workspace, poor_path, model):
     assert page.trial.index == 1, "a look at the reasons moves nothing"
     qtbot.keyClick(table, Qt.Key.Key_Return)
     assert page.trial.index == 0
-    assert "Gaze: ✓ Keep" in page._question.text()
+    assert "Gaze:\N{NO-BREAK SPACE}✓\N{NO-BREAK SPACE}Keep" in page._question.text()
     page.choice.step(1)
     assert table.currentRow() == 1
-    assert "Gaze: ? Review" in page._question.text()
+    assert "Gaze:\N{NO-BREAK SPACE}?\N{NO-BREAK SPACE}Review" in page._question.text()
     qtbot.waitUntil(lambda: page.scores.rowCount() > 0)
 
 
