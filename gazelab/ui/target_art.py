@@ -48,11 +48,14 @@ class Looks:
         0..1; the target shrinks with it.
     seconds : float
         Time, for what wiggles.
+    room_px : float
+        The largest diameter that is wholly on the screen; see `room_px`.
     """
 
     style: TargetStyle = TargetStyle.DOT
     progress: float = 0.0
     seconds: float = 0.0
+    room_px: float = math.inf
 
 
 def px_per_deg(screen: Screen) -> float:
@@ -63,17 +66,30 @@ def px_per_deg(screen: Screen) -> float:
     return SHARE_OF_HEIGHT_PER_DEG * min(screen.width_px, screen.height_px)
 
 
-def target_diameter_px(screen: Screen, progress: float, style: TargetStyle = TargetStyle.DOT) -> float:
-    """Diameter in physical px: it shrinks as samples come in."""
-    first, last = SIZES_DEG[style]
+def room_px(centre: QPointF, ground: QRectF) -> float:
+    """Diameter of the largest disc about a place that is wholly on the ground; 0 outside it."""
+    gaps = (
+        centre.x() - ground.left(),
+        ground.right() - centre.x(),
+        centre.y() - ground.top(),
+        ground.bottom() - centre.y(),
+    )
+    return 2 * max(0.0, min(gaps))
+
+
+def target_diameter_px(
+    screen: Screen, progress: float, style: TargetStyle = TargetStyle.DOT, room: float = math.inf
+) -> float:
+    """Diameter in physical px: it shrinks as samples come in, from what there is room for (px)."""
+    first, last = (min(size * px_per_deg(screen), room) for size in SIZES_DEG[style])
     share = min(max(progress, 0.0), 1.0)
-    return float(px_per_deg(screen) * (first + (last - first) * share))
+    return float(first + (last - first) * share)
 
 
 def draw_target(painter: QPainter, centre: QPointF, screen: Screen, looks: Looks) -> None:
     """Draw a target; the painter works in physical px."""
     painter.setPen(Qt.PenStyle.NoPen)
-    diameter = target_diameter_px(screen, looks.progress, looks.style)
+    diameter = target_diameter_px(screen, looks.progress, looks.style, looks.room_px)
     if looks.style is TargetStyle.CHILD:
         _draw_star(painter, centre, diameter / 2, looks.seconds)
     else:

@@ -26,7 +26,7 @@ from gazelab.ui.asked import draw_asked, in_words, move_of
 from gazelab.ui.colours import NEUTRAL_RGB
 from gazelab.ui.monitors import cover, device_corner, screen_of
 from gazelab.ui.position_check import PositionCheck
-from gazelab.ui.target_art import Looks, TargetStyle, draw_done, draw_target, px_per_deg
+from gazelab.ui.target_art import Looks, TargetStyle, draw_done, draw_target, px_per_deg, room_px
 
 Readings = Sequence[tuple[np.void | None, int]]
 
@@ -204,8 +204,11 @@ class TargetWindow(QWidget):
             share = (now - self._done[1]) / DONE_NS
             draw_done(painter, QPointF(*self._done[0]) - corner, screen, share, self._style)
         if place is not None:
-            looks = Looks(self._style, self._procedure.progress(now), now / 1e9 % 3600)
-            draw_target(painter, QPointF(*place) - corner, screen, looks)
+            # A star is wider than a corner has room for: half a face draws the eyes off its middle.
+            centre = QPointF(*place) - corner
+            room = room_px(centre, QRectF(0, 0, self.width() * dpr, self.height() * dpr))
+            looks = Looks(self._style, self._procedure.progress(now), now / 1e9 % 3600, room)
+            draw_target(painter, centre, screen, looks)
 
     def _draw_asked(self, painter: QPainter, place: Point, now: int) -> None:
         """Write what is asked for; not beside a target that moves, which would cross the words."""

@@ -17,7 +17,7 @@ from gazelab.core.geometry import Screen
 from gazelab.ui.asked import Move, in_words, move_of
 from gazelab.ui.colours import NEUTRAL_RGB
 from gazelab.ui.monitors import screen_of
-from gazelab.ui.target_art import target_diameter_px
+from gazelab.ui.target_art import TargetStyle, target_diameter_px
 from gazelab.ui.target_window import TargetWindow
 
 
@@ -232,6 +232,33 @@ def test_each_movement_of_the_head_has_its_picture():
     ] * 4
     assert move_of(None) is None
     assert move_of(calibration_targets(5, Screen("s", 800, 600))[0]) is None
+
+
+def test_a_star_in_a_corner_is_whole_and_about_its_target(qtbot, clock, pixels_of):
+    monitor = QGuiApplication.primaryScreen()
+    procedure = CalibrationProcedure(screen_of(monitor), points=5)
+    window = TargetWindow(procedure, list, clock, monitor, style=TargetStyle.CHILD)
+    qtbot.addWidget(window)
+    begin(qtbot, window)
+    screen, corners = procedure.screen, 0
+    for _ in range(3000):
+        target = procedure.current_target
+        if procedure.state not in RUNNING or corners == 4:
+            break
+        edge_px = min(target.x_px, screen.width_px - target.x_px, target.y_px, screen.height_px - target.y_px)
+        wide = target_diameter_px(screen, 0, TargetStyle.CHILD)
+        if edge_px < wide / 2:
+            corners += 1
+            frames(window, clock, 20)  # the sign of the one before is gone
+            image = pixels_of(window.grab().toImage()).astype(int)
+            ys, xs = np.nonzero(image[..., 0] - image[..., 2] > 60)
+            reach = np.hypot(xs + 0.5 - target.x_px, ys + 0.5 - target.y_px)
+            assert 0.8 * edge_px < reach.max() <= edge_px + 1, "as large as fits, and no larger"
+            assert (xs.mean() + 0.5, ys.mean() + 0.5) == pytest.approx((target.x_px, target.y_px), abs=2)
+        while procedure.current_target == target and procedure.state in RUNNING:
+            frames(window, clock, 1, 50_000_000)
+    assert corners == 4
+    window.close()
 
 
 @pytest.mark.parametrize("scale", [1, 1.25, 1.5, 2])
