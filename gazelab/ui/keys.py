@@ -49,7 +49,7 @@ def key_table() -> Table:
                 ("Shift+Enter", tr("Keys", "Go on without an answer")),
                 ("D", tr("Keys", "Between two charts: check for drift (look at the dot)")),
                 ("R, Space", tr("Keys", "When the gaze no longer fits: check once more, or go on")),
-                ("Esc", tr("Keys", "Pause; once more: stop and save")),
+                ("Esc", tr("Keys", "Skip this chart and pause; once more: stop and save")),
             ],
         ),
         (

@@ -229,7 +229,7 @@ class RecordPage(Page):
         session.body.addWidget(self._progress)
         keys = self.tr(
             "The participant's keys: Space shows the chart, typing and Enter answers, D between charts checks"
-            " for drift, Esc pauses, Esc again stops."
+            " for drift, Esc skips the chart and pauses, Esc again stops."
         )
         session.body.addWidget(label(keys, "muted", wrap=True))
         left = QVBoxLayout()

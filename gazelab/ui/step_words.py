@@ -21,9 +21,18 @@ def ready_words(chart: int, total: int, checks: bool) -> str:
     return text.format(chart=chart, total=total, dot=dot)
 
 
-def paused_words(note: str) -> str:
-    """Say why nothing is on, and how to go on."""
-    return _tr("{note}\n\nSpace bar: go on.   Esc: stop and save.").format(note=note)
+def paused_words(note: str, next_chart: int, total: int, *, skipped: bool) -> str:
+    """Say why nothing is on, what became of the chart that was, and what each key does now."""
+    told = [note]
+    if skipped:
+        told.append(_tr("Chart {chart} of {total} is skipped: it is not shown again."))
+    if next_chart > total:
+        told.append(_tr("It was the last one.\n\nSpace bar or Esc: end the recording and save."))
+    else:
+        told.append(
+            _tr("\nSpace bar: go on with chart {next} of {total}.\nEsc: stop the recording here and save.")
+        )
+    return "\n".join(told).format(chart=next_chart - 1, next=next_chart, total=total)
 
 
 def draw_words(painter: QPainter, window: QRect, base: QFont, text: str) -> None:

@@ -81,6 +81,7 @@ class StimulusWindow(StepWindow):
         self._study = study
         self._clock = clock
         self._note = ""
+        self._skipped = False
         self._picture: Picture | None = None
         self._trial: TrialView | None = None
         self._answer = AnswerField(self)
@@ -108,16 +109,14 @@ class StimulusWindow(StepWindow):
         self._go(Phase.READY)
 
     def pause(self, reason: str) -> None:
-        """Take the chart off (it counts as skipped) and wait."""
+        """Take the chart off (it counts as skipped) and wait, even after the last: one key ends nothing."""
         if self.phase in (Phase.PAUSED, Phase.OVER):
             return
         self.drift.skip()
+        self._skipped = self._study.state is StudyState.SHOWING
         self._guard(self._leave_trial, reason)
         self._guard(self._study.event, MarkerKind.PAUSE, self._clock(), reason=reason)
-        if self._study.state is StudyState.DONE:
-            self._finish("")
-        else:
-            self._go(Phase.PAUSED)
+        self._go(Phase.PAUSED)
 
     def stop(self, why: str) -> None:
         """End the study here; what was recorded stays."""
@@ -134,7 +133,8 @@ class StimulusWindow(StepWindow):
     def ask_check(self) -> None:
         """Check for drift now, or before the next chart if one is on."""
         self.drift.asked = True
-        if self._armed and self.phase in (Phase.READY, Phase.PAUSED):
+        waits = self._armed and self.phase in (Phase.READY, Phase.PAUSED)
+        if waits and self._study.state is StudyState.READY:
             self._begin_check(reads_next=False)
 
     def fresh_key(self, key: int) -> None:
@@ -167,9 +167,9 @@ class StimulusWindow(StepWindow):
     def _words(self) -> str:
         if self.phase is Phase.CHECKING:
             return self.drift.words()
-        if self.phase is Phase.PAUSED:
-            return paused_words(self._note)
         study = self._study
+        if self.phase is Phase.PAUSED:
+            return paused_words(self._note, study.index + 1, len(study.charts), skipped=self._skipped)
         return ready_words(study.index + 1, len(study.charts), self.drift.due(study.index))
 
     def _go(self, phase: Phase) -> None:
@@ -257,7 +257,9 @@ class StimulusWindow(StepWindow):
 
     def escape(self) -> None:
         """Pause; in a pause, stop."""
-        if self.phase is Phase.PAUSED:
+        if self.phase is Phase.PAUSED and self._study.state is StudyState.DONE:
+            self._read()  # nothing was left out: this is no stop before the end
+        elif self.phase is Phase.PAUSED:
             self.stop(self.tr("Stopped by the Esc key; what was recorded is saved."))
         else:
             self._note = self.tr("Paused.")

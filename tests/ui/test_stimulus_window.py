@@ -182,6 +182,43 @@ def test_a_pause_goes_on_with_the_next_chart(qtbot, window, workspace):
     assert [t.given for t in trials] == [None, "3"]
 
 
+def test_a_pause_says_that_the_chart_is_skipped_and_what_the_keys_do(qtbot, window):
+    run(qtbot, window)
+    qtbot.keyClick(window, Qt.Key.Key_Escape)
+    words = window._words()
+    assert "skipped" not in words, "no chart was on"
+    assert "Space bar: go on with chart 1 of 2" in words
+    show_chart(qtbot, window)
+    qtbot.keyClick(window._answer, Qt.Key.Key_Escape)
+    words = window._words()
+    assert "Chart 1 of 2 is skipped: it is not shown again." in words
+    assert "Space bar: go on with chart 2 of 2" in words
+    assert "Esc: stop the recording here and save" in words
+
+
+@pytest.mark.parametrize("key", [Qt.Key.Key_Space, Qt.Key.Key_Escape])
+def test_G4_esc_on_the_last_chart_pauses_and_a_second_key_ends(qtbot, window, workspace, key):
+    run(qtbot, window)
+    ended = []
+    window.ended.connect(ended.append)
+    show_chart(qtbot, window)
+    type_answer(qtbot, window, "26")
+    show_chart(qtbot, window)
+    qtbot.keyClick(window._answer, Qt.Key.Key_Escape)
+    assert (window.phase, ended) == (Phase.PAUSED, [])
+    words = window._words()
+    assert "Chart 2 of 2 is skipped" in words
+    assert "Space bar or Esc: end the recording and save." in words
+    qtbot.waitUntil(lambda: window._armed)
+    qtbot.keyClick(window, Qt.Key.Key_D)
+    assert window.phase is Phase.PAUSED, "nothing comes that a check could serve"
+    qtbot.keyClick(window, key)
+    assert ended == [""]
+    found = markers(workspace)
+    assert [m["kind"] for m in found][-4:] == ["stimulus_off", "pause", "resume", "session_end"]
+    assert not any("stopped before its end" in m.get("text", "") for m in found)
+
+
 def test_enter_without_an_answer_waits_and_shift_enter_skips(qtbot, window, workspace):
     run(qtbot, window)
     show_chart(qtbot, window)
