@@ -119,9 +119,9 @@ class Correction:
         """Give JSON-ready values for a list."""
         return {"number": self.number, "in_force": self.in_force, **self.to_mapping()}
 
-    def text(self) -> str:
-        """Give one line for a list."""
-        state = "" if self.in_force else "  (undone)"
+    def text(self, state: str = "") -> str:
+        """Give one line for a list; with its state where that is known (`correction_states.states`)."""
+        state = f"  ({state})" if state else "" if self.in_force else "  (undone)"
         by = f"{self.utc} {self.author}".rstrip()
         return f"{self.number:3d}. {self.change.text()}{state}  [{one_line(f'{by}: {self.reason}')}]"
 

@@ -70,21 +70,35 @@ class Section:
         SessionError
             It names a trial that the session has not.
         """
-        start, end = self.from_ns, self.until_ns
-        if self.trials is not None:
-            first, last = self.trials
-            if last >= len(trials):
-                raise SessionError(
-                    f"there is no trial {last + 1}: the session has {len(trials)}.",
-                    todo="Trials are counted from 1.",
-                )
-            start, end = trials[first].onset_ns, trials[last].offset_ns
+        start, end = self._ends_ns(trials)
         inside = np.ones(len(time_ns), bool)
         if start is not None:
             inside &= time_ns >= start
         if end is not None:
             inside &= time_ns < end
         return inside
+
+    def span_ns(self, trials: Sequence[Trial]) -> tuple[int, int]:
+        """Give its first time and the one at which it ends; an open end is beyond every time.
+
+        Raises
+        ------
+        SessionError
+            It names a trial that the session has not.
+        """
+        start, end = self._ends_ns(trials)
+        return -_MAX_INT64 - 1 if start is None else start, _MAX_INT64 + 1 if end is None else end
+
+    def _ends_ns(self, trials: Sequence[Trial]) -> tuple[int | None, int | None]:
+        if self.trials is None:
+            return self.from_ns, self.until_ns
+        first, last = self.trials
+        if last >= len(trials):
+            raise SessionError(
+                f"there is no trial {last + 1}: the session has {len(trials)}.",
+                todo="Trials are counted from 1.",
+            )
+        return trials[first].onset_ns, trials[last].offset_ns
 
     def to_mapping(self) -> dict[str, Any]:
         """Give what an entry says of it; {} for the whole session."""
