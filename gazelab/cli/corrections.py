@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -44,7 +45,8 @@ def corrections(session: SessionArgument, data: DataOption = None, as_json: Json
 
     Example: gazelab sessions corrections reading1 --json
     """
-    from gazelab.pipeline.corrected import corrections_in_force
+    from gazelab.pipeline.corrected import live_lines
+    from gazelab.sessions.correction_states import live_states, states
     from gazelab.sessions.corrections import read_corrections
     from gazelab.sessions.drift import live_shifts
     from gazelab.sessions.reader import Session
@@ -52,12 +54,15 @@ def corrections(session: SessionArgument, data: DataOption = None, as_json: Json
     opened = Session.open(session_folder(session, data))
     log = read_corrections(opened.path)
     shifts, problems = live_shifts(opened.markers())
+    found = states(log, opened.trials())
     if as_json:
-        live = [{"from_ns": s.from_ns, "dx_px": s.dx_px, "dy_px": s.dy_px} for s in shifts]
-        rows = [entry.to_json() for entry in log.entries]
+        of_live = live_states(shifts, log, opened.trials())
+        live = [{**asdict(s), "state": state} for s, state in zip(shifts, of_live, strict=True)]
+        rows = [{**entry.to_json(), "state": found[entry.number]} for entry in log.entries]
         typer.echo(json.dumps({"session": opened.session_id, "live": live, "corrections": rows}))
         return
-    for line in [*corrections_in_force(opened, "live"), *(entry.text() for entry in log.entries)]:
+    entries = [entry.text(found[entry.number]) for entry in log.entries]
+    for line in [*live_lines(opened, log), *entries]:
         typer.echo(line)
     if not shifts and not log.entries:
         typer.echo("No corrections: the gaze is as measured.")

@@ -127,7 +127,7 @@ def score_trial(replay: Replay, trial: Trial, chosen: AttentionMap, n_chance: in
         "fixations": "offline",
         **replay.detector.how(),
         "gaze": replay.layers,
-        "corrections": list(replay.corrections),
+        "corrections": list(replay.corrections_in(trial)),
     }
     how = {**chosen.how, **sigma_how, **gaze, "raster": list(shape), "ceiling": CEILING_NOTE}
     scale = RASTER_COLS / trial.placement.picture_width_px

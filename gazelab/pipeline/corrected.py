@@ -15,8 +15,9 @@ from gazelab.core.gaze import GazeArray
 from gazelab.core.printable import one_line
 from gazelab.pipeline.calibrate import profile_facts
 from gazelab.pipeline.layers import Layers, check_layers
-from gazelab.processing.shifts import move_deg, move_px, shifted
+from gazelab.processing.shifts import Shift, move_deg, move_px, shifted
 from gazelab.sessions.correction_entries import Change, Correction, RecalibrateEntry, ShiftEntry
+from gazelab.sessions.correction_states import IN_FORCE, live_states, states, touching
 from gazelab.sessions.corrections import CorrectionLog, read_corrections
 from gazelab.sessions.drift import live_shifts
 from gazelab.sessions.files import read_file
@@ -68,26 +69,51 @@ def corrected_gaze(
 
 
 def corrections_in_force(
-    session: Session, layers: Layers = "all", *, log: CorrectionLog | None = None
+    session: Session,
+    layers: Layers = "all",
+    *,
+    log: CorrectionLog | None = None,
+    trial: Trial | None = None,
 ) -> list[str]:
     """Say which corrections the gaze of these layers has: one sentence each, none for gaze as measured.
+
+    Parameters
+    ----------
+    session : Session
+    layers : {"all", "live", "raw"}
+    log : CorrectionLog, optional
+        By default read from the session now.
+    trial : Trial, optional
+        Only those that count in this trial's gaze. Otherwise what a recalibration replaced is told as such.
 
     Raises
     ------
     SessionError
-        The audit file cannot be followed.
+        The audit file cannot be followed, or an entry names a trial that the session has not.
     """
     check_layers(layers)
     if layers == "raw":
         return []
     shifts, _ = live_shifts(session.markers())
-    said = [
-        f"drift check at {_seconds(session, s.from_ns)}: from there on {s.dx_px:+.0f} px right,"
-        f" {s.dy_px:+.0f} px down"
-        for s in shifts
-    ]
-    entries = _entries(session, layers, log)
-    return said + [f"correction {e.number}: {e.change.text()} ({one_line(e.reason)})" for e in entries]
+    if layers == "live":
+        log = CorrectionLog()
+    elif log is None:
+        log = read_corrections(session.path)
+    trials = session.trials()
+    if trial is not None:
+        live, entries = touching(trial, shifts, log.in_force, trials)
+        return [_live_text(session, s) for s in live] + [_entry_text(e) for e in entries]
+    found = states(log, trials)
+    replaced = zip(shifts, live_states(shifts, log, trials), strict=True)
+    said = [_live_text(session, s) + _unless_in_force(state) for s, state in replaced]
+    return said + [_entry_text(e) + _unless_in_force(found[e.number]) for e in log.in_force]
+
+
+def live_lines(session: Session, log: CorrectionLog) -> list[str]:
+    """List the drift checks' corrections, each with its state."""
+    shifts, _ = live_shifts(session.markers())
+    found = live_states(shifts, log, session.trials())
+    return [f"{_live_text(session, s)} ({state})" for s, state in zip(shifts, found, strict=True)]
 
 
 def calibration_of(
@@ -110,6 +136,19 @@ def _entries(session: Session, layers: Layers, log: CorrectionLog | None) -> tup
     if layers != "all":
         return ()
     return (read_corrections(session.path) if log is None else log).in_force
+
+
+def _live_text(session: Session, s: Shift) -> str:
+    at = _seconds(session, s.from_ns)
+    return f"drift check at {at}: from there on {s.dx_px:+.0f} px right, {s.dy_px:+.0f} px down"
+
+
+def _entry_text(entry: Correction) -> str:
+    return f"correction {entry.number}: {entry.change.text()} ({one_line(entry.reason)})"
+
+
+def _unless_in_force(state: str) -> str:
+    return "" if state == IN_FORCE else f"; {state}"
 
 
 def _put_on(change: Change, gaze: GazeArray, session: Session) -> None:

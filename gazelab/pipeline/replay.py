@@ -110,6 +110,10 @@ class Replay:
         """Say which corrections the gaze has, one sentence each."""
         return tuple(corrections_in_force(self.session, self.layers, log=self._log))
 
+    def corrections_in(self, trial: Trial) -> tuple[str, ...]:
+        """Say which corrections this trial's gaze has, one sentence each."""
+        return tuple(corrections_in_force(self.session, self.layers, log=self._log, trial=trial))
+
     def samples(self, trial: Trial) -> GazeArray:
         """Give the trial's samples, shape (n,), GAZE_DTYPE: onset <= time < offset."""
         gaze = self.gaze()

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PyQt6.QtCore import Qt, pyqtSignal
 from PyQt6.QtGui import QColor, QFont, QPainter, QPaintEvent, QPalette
 from PyQt6.QtWidgets import QListWidget, QListWidgetItem, QWidget
 
 from gazelab.sessions.correction_entries import Correction, UndoEntry
+from gazelab.sessions.correction_states import counts, states
 from gazelab.sessions.corrections import CorrectionLog
+from gazelab.sessions.trials import Trial
 from gazelab.ui import theme
 
 
 class CorrectionsList(QListWidget):
-    """One line a correction; what was undone is struck out.
+    """One line a correction with its state; what counts nowhere any more is struck out.
 
     Signals
     -------
@@ -30,15 +34,17 @@ class CorrectionsList(QListWidget):
         self.currentRowChanged.connect(lambda _row: self.looked_at.emit())
         self._log = CorrectionLog()
 
-    def show_log(self, live: list[str], log: CorrectionLog) -> None:
-        """List the drift checks' corrections and the entries; the newest becomes current."""
+    def show_log(self, live: list[str], log: CorrectionLog, trials: Sequence[Trial]) -> None:
+        """List the drift checks' corrections and the session's entries; the newest becomes current."""
         self._log = log
         self.clear()
         for text in live:
-            self._add(text, None)
+            self._add(text)
+        found = states(log, trials)
         for entry in log.entries:
             if not isinstance(entry.change, UndoEntry):
-                self._add(f"{entry.number}. {entry.change.text()}", entry)
+                state = found[entry.number]
+                self._add(f"{entry.number}. {entry.change.text()} ({state})", entry, state)
         self.setCurrentRow(self.count() - 1)
 
     @property
@@ -67,16 +73,16 @@ class CorrectionsList(QListWidget):
         painter.drawText(around, flags.value, self.tr("No corrections: the gaze is as measured."))
         painter.end()
 
-    def _add(self, text: str, entry: Correction | None) -> None:
+    def _add(self, text: str, entry: Correction | None = None, state: str = "") -> None:
         item = QListWidgetItem(text)
         item.setData(Qt.ItemDataRole.UserRole, entry)
         if entry is None:
             item.setForeground(QColor(theme.current().muted))
-        elif not entry.in_force:
+        elif not counts(entry, state):
             font = QFont(self.font())
             font.setStrikeOut(True)
             item.setFont(font)
             item.setForeground(QColor(theme.current().muted))
         if entry is not None:
-            item.setToolTip(entry.text())
+            item.setToolTip(entry.text(state))
         self.addItem(item)

@@ -18,7 +18,7 @@ from gazelab.calibration.profile import list_profiles
 from gazelab.core.errors import GazelabError
 from gazelab.core.gaze import GazeView
 from gazelab.pipeline import correcting
-from gazelab.pipeline.corrected import corrections_in_force
+from gazelab.pipeline.corrected import live_lines
 from gazelab.pipeline.replay import Replay
 from gazelab.processing.shifts import move_px
 from gazelab.sessions.correction_entries import Correction, ShiftEntry, UndoEntry
@@ -110,7 +110,7 @@ class CorrectionsPanel(QWidget):
             self.layers.setCurrentIndex(self.layers.findData(replay.layers))
             try:
                 log = read_corrections(replay.session.path)
-                self.list.show_log(corrections_in_force(replay.session, "live"), log)
+                self.list.show_log(live_lines(replay.session, log), log, replay.trials)
             except GazelabError as fault:
                 self._failed(fault)
             if replay.session.header.feature_version:

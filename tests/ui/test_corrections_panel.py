@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PyQt6.QtCore import QPoint, Qt
 
-from gazelab.sessions.correction_entries import RecalibrateEntry, ShiftEntry
+from gazelab.sessions.correction_entries import RecalibrateEntry, ShiftEntry, UndoEntry
 from gazelab.sessions.corrections import append_correction, read_corrections
 from gazelab.sessions.reader import Session
 from gazelab.sessions.sections import Section
@@ -99,6 +99,22 @@ def test_undo_and_put_back(qtbot, page):
     save(qtbot, page, "right after all", "_back")
     assert shown_x(page) == pytest.approx(before + 25)
     assert [e.in_force for e in entries(page)] == [True, False, True]
+
+
+def test_the_list_tells_what_was_replaced_and_what_was_undone(qtbot, page, session_path):
+    for change in (
+        ShiftEntry(Section(), 5.0, 0.0),
+        ShiftEntry(Section(trials=(0, 0)), 5.0, 0.0),
+        RecalibrateEntry(Section(trials=(0, 0)), "calibration/p", "0" * 64),
+        ShiftEntry(Section(), 9.0, 0.0),
+        UndoEntry(4),
+    ):
+        append_correction(session_path, change, "why")
+    page.corrections.set_replay(page._replay)
+    shown = [page.corrections.list.item(row) for row in range(page.corrections.list.count())]
+    wanted = ["replaced by 3 in trial 1", "replaced by 3", "in force", "undone"]
+    assert [item.text().rpartition(" (")[2] for item in shown] == [f"{state})" for state in wanted]
+    assert [item.font().strikeOut() for item in shown] == [False, True, False, True]
 
 
 def test_with_and_without_corrections(qtbot, page):

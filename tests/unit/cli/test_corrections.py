@@ -11,8 +11,11 @@ from gazelab.cli import main
 from gazelab.core.gaze import empty_gaze
 from gazelab.core.geometry import Placement, Screen
 from gazelab.pipeline.corrected import corrected_gaze
+from gazelab.sessions.correction_entries import RecalibrateEntry, ShiftEntry
+from gazelab.sessions.corrections import append_correction
 from gazelab.sessions.reader import Session
 from gazelab.sessions.schema import SessionHeader, SourceRecord
+from gazelab.sessions.sections import Section
 from gazelab.sessions.writer import SessionWriter
 
 SCREEN = Screen("Panel 7", 1920, 1080, 345.0, 194.0, 600.0, "card")
@@ -74,11 +77,28 @@ def test_the_list_has_the_drift_checks_and_the_state_of_each_correction(verb):
     assert "(undone)" in text[1]
     assert "undo of 1" in text[2]
     listed = json.loads(verb("corrections", "--json")[1])
-    assert listed["live"] == [{"from_ns": 1500, "dx_px": 100.0, "dy_px": 0.0}]
+    assert listed["live"] == [{"from_ns": 1500, "dx_px": 100.0, "dy_px": 0.0, "state": "in force"}]
     assert [(c["number"], c["kind"], c["in_force"]) for c in listed["corrections"]] == [
         (1, "shift", False),
         (2, "undo", True),
     ]
+
+
+def test_the_list_says_what_a_recalibration_replaced(session, verb):
+    for change in (
+        ShiftEntry(Section(), 5.0, 0.0),
+        ShiftEntry(Section(trials=(1, 1)), 5.0, 0.0),
+        RecalibrateEntry(Section(trials=(1, 2)), "calibration/p", "0" * 64),
+    ):
+        append_correction(session.path, change, "why")
+    states = ["replaced by 3 in trials 2–3", "replaced by 3", "in force"]
+    live, *lines = verb("corrections")[1].splitlines()
+    assert live.endswith("(replaced by 3 in trial 3)")
+    assert [state for state, line in zip(states, lines, strict=True) if f"({state})" in line] == states
+    listed = json.loads(verb("corrections", "--json")[1])
+    assert [c["state"] for c in listed["corrections"]] == states
+    assert listed["live"][0]["state"] == "replaced by 3 in trial 3"
+    assert [c["in_force"] for c in listed["corrections"]] == [True, True, True]
 
 
 def test_a_session_without_any_says_so(tmp_path, capsys):

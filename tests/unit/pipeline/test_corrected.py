@@ -239,6 +239,30 @@ def test_a_recalibration_begins_its_section_anew_and_later_shifts_add(moved):
     assert gaze["x_px"][second] == pytest.approx(new["x_px"][second] + 7, abs=1e-3)
 
 
+def test_a_comparison_names_only_the_corrections_of_its_own_trial(session):
+    move(session, 12.0, trials=(1, 1))
+    replay = Replay(session)
+    first, second = (
+        compare_trial(replay, trial, trace_for(replay, trial, FixedModel(0, 0)), MapChoice(), 5).agreement.how
+        for trial in replay.trials
+    )
+    assert first["corrections"] == []
+    (named,) = second["corrections"]
+    assert named == "correction 1: shift by +12 px right, +0 px down, trial 2 (why)"
+
+
+def test_a_shift_that_was_recalibrated_away_is_not_named_under_the_trial(moved):
+    session, _, after = moved
+    move(session, 500.0)
+    recalibrate(session, after, Section(trials=(1, 1)), "better", "me")
+    replay = Replay(session)
+    first, second = (replay.corrections_in(trial) for trial in replay.trials)
+    assert [said[:13] for said in first] == ["correction 1:"]
+    assert [said[:13] for said in second] == ["correction 2:"]
+    assert "replaced by 2 in trial 2" in replay.corrections[0]
+    assert "replaced" not in replay.corrections[1]
+
+
 def test_the_same_profile_is_copied_into_the_session_once(moved):
     session, _, after = moved
     for index in range(2):
