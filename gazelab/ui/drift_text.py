@@ -21,6 +21,18 @@ def outcome_text(outcome: DriftOutcome) -> str:
     return text.format(far=distance_text(outcome), why=reason_text(outcome))
 
 
+def short_text(outcome: DriftOutcome) -> str:
+    """Say it in a few words, for a line that stays while the next chart is read."""
+    text = {
+        Decision.FINE: _tr("Drift {far}: fine"),
+        Decision.CORRECTED: _tr("Drift {far}: corrected"),
+        Decision.RECALIBRATE: _tr("Drift: {why}; calibrate again"),
+        Decision.OVERRIDDEN: _tr("Drift: {why}; went on all the same"),
+        Decision.SKIPPED: _tr("Drift check skipped"),
+    }[outcome.decision]
+    return text.format(far=distance_text(outcome), why=reason_text(outcome))
+
+
 def role_of(outcome: DriftOutcome) -> str:
     """Give the colour in which that is said."""
     bad = outcome.decision in (Decision.RECALIBRATE, Decision.OVERRIDDEN)

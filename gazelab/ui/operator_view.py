@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from PyQt6.QtCore import QCoreApplication
+from PyQt6.QtCore import QCoreApplication, Qt
 from PyQt6.QtWidgets import QCheckBox, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from gazelab.core.errors import GazelabError
 from gazelab.core.gaze import SourceState
+from gazelab.pipeline.drift import DriftOutcome
 from gazelab.pipeline.study import RecordingStudy, StudyState
 from gazelab.sources.camera_gaze import CameraGaze
 from gazelab.ui.asking import Asking
+from gazelab.ui.drift_text import role_of, short_text
 from gazelab.ui.model_choice import ModelChoice
 from gazelab.ui.monitors import monitors
 from gazelab.ui.pair_view import PairView
@@ -35,6 +37,9 @@ class OperatorView(QWidget):
         )
         self.model_choice = ModelChoice(workspace.settings.model.name)
         self._status = label("", "muted")
+        self.drift = label("", "muted", wrap=True)
+        self.drift.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self._drift_at = -1
         self.head_notice = label("", "notice", wrap=True)
         # Its room is kept while it is hidden: a chart that moves would move away from the gaze on it.
         kept = self.head_notice.sizePolicy()
@@ -52,7 +57,10 @@ class OperatorView(QWidget):
         line.addStretch(1)
         outer = QVBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
-        outer.addWidget(self._status)
+        told = QHBoxLayout()
+        told.addWidget(self._status)
+        told.addWidget(self.drift, 1)
+        outer.addLayout(told)
         outer.addLayout(line)
         outer.addWidget(self.head_notice)
         outer.addWidget(self.pair, 1)
@@ -61,7 +69,8 @@ class OperatorView(QWidget):
     def start(self, study: RecordingStudy, *, second_screen: bool) -> None:
         """Follow a study."""
         self._study = study
-        self._shown = -1
+        self._shown = self._drift_at = -1
+        self.drift.setText("")
         self._allow(second_screen)
 
     def step(self, study: RecordingStudy) -> None:
@@ -72,6 +81,8 @@ class OperatorView(QWidget):
         if chart is None:
             return
         self._shown = study.index
+        if study.index > self._drift_at:
+            self.drift.setText("")
         try:
             picture = chart.picture()
         except GazelabError as fault:
@@ -80,6 +91,12 @@ class OperatorView(QWidget):
         self.pair.set_picture(picture)
         if self._with_model.isChecked() and self._with_model.isEnabled():
             self.asking.ask(self.model_choice.name, picture, chart.question)
+
+    def tell_drift(self, outcome: DriftOutcome, index: int) -> None:
+        """Say what the check before the chart of this place came to, until the chart after that one."""
+        self._drift_at = index
+        self.drift.setText(short_text(outcome))
+        set_role(self.drift, role_of(outcome))
 
     def end(self) -> None:
         """Follow no study any more."""

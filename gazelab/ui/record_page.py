@@ -150,6 +150,8 @@ class RecordPage(Page):
             self.stimulus.ask_check()
 
     def _checked(self, outcome: DriftOutcome) -> None:
+        if self.study is not None:
+            self.operator.tell_drift(outcome, self.study.index)
         self._work.told.emit(outcome_text(outcome), role_of(outcome))
 
     def _stepped(self) -> None:

@@ -275,7 +275,7 @@ class StimulusWindow(StepWindow):
         self._guard(self._study.event, kind, self._clock())
         if active and self.phase is Phase.READING:
             self._answer.setFocus()
-        if self.phase is Phase.CHECKING and self._armed and not self.drift.refused:
+        if self.phase is Phase.CHECKING and self._armed and self.drift.looks:
             # Eyes on another window were not on the target.
             (self.drift.begin if active else self.drift.hold)()
 

@@ -14,8 +14,9 @@ from gazelab.pipeline.drift_plan import DriftLimits, DriftSchedule
 from gazelab.pipeline.study import RecordingStudy, StudyState
 from gazelab.sessions.reader import Session
 from gazelab.ui.drift_choice import DriftChoice
-from gazelab.ui.drift_step import DriftPlan, default_every, drift_plan
+from gazelab.ui.drift_step import THANKS_NS, DriftPlan, default_every, drift_plan
 from gazelab.ui.drift_text import outcome_text
+from gazelab.ui.operator_view import OperatorView
 from gazelab.ui.record_page import RecordPage
 from gazelab.ui.stimulus_window import Phase, StimulusWindow
 from gazelab.ui.workspace import Workspace
@@ -72,8 +73,8 @@ def begin_check(qtbot, window):
     qtbot.waitUntil(lambda: window.drift.running)
 
 
-def look(workspace, window, dx_px, dy_px=0.0, seconds=2.0, sd_px=4.0):
-    """Look so far from the target for a time, 30 samples a second, and let the step see it."""
+def look(workspace, window, dx_px, dy_px=0.0, seconds=2.0, sd_px=4.0, thanks=True):
+    """Look so far from the target for a time, 30 samples a second, let the step see it and thank for it."""
     clock, rng = workspace.clock, np.random.default_rng(1)
     screen = workspace.acquisition.screen
     x, y = screen.width_px / 2 + dx_px, screen.height_px / 2 + dy_px
@@ -86,8 +87,11 @@ def look(workspace, window, dx_px, dy_px=0.0, seconds=2.0, sd_px=4.0):
         workspace.acquisition.source.state = SourceState.OK
         workspace.acquisition.pump()
         window.drift.tick()
-        if not window.drift.running or window.drift.refused:
-            return
+        if not window.drift.looks:
+            break
+    if thanks and window.drift.running and not window.drift.refused:
+        clock.now_ns += THANKS_NS
+        window.drift.tick()
 
 
 def reading(sample):
@@ -118,6 +122,52 @@ def test_a_check_that_is_due_comes_first_and_the_chart_follows(qtbot, window, wo
     (mark,) = marks(workspace)
     assert mark["decision"] == "fine"
     assert "nothing to correct" in outcome_text(told[0])
+
+
+def test_the_participant_is_thanked_for_a_second_before_the_chart(qtbot, window, workspace, clock, pixels_of):
+    begin_check(qtbot, window)
+    look(workspace, window, 0.0, thanks=False)
+    told = clock.now_ns
+    assert (window.phase, window.drift.looks) == (Phase.CHECKING, False)
+
+    def drawn():
+        image = pixels_of(window.grab().toImage()).astype(int)
+        middle = image.shape[0] // 2
+        green = int((image[..., 1] - image[..., 0] > 40).sum())
+        return green, int((image[middle + 50 :].max(-1) < 90).sum())
+
+    ring, letters = drawn()
+    assert ring > 50
+    assert letters > 50
+    press(qtbot, window, Qt.Key.Key_Space)
+    clock.now_ns = told + THANKS_NS - MS
+    window.drift.tick()
+    assert window.phase is Phase.CHECKING, "it stands for its time, and no key cuts it short"
+    assert drawn()[0] < ring, "the ring fades"
+    clock.now_ns += MS
+    window.drift.tick()
+    assert window.phase is Phase.READING
+    assert [m["decision"] for m in marks(workspace)] == ["fine"]
+
+
+def test_G4_esc_while_thanked_pauses_and_what_was_found_stands(qtbot, window, workspace):
+    begin_check(qtbot, window)
+    look(workspace, window, 0.0, thanks=False)
+    qtbot.keyClick(window, Qt.Key.Key_Escape)
+    assert window.phase is Phase.PAUSED
+    assert not window.drift._timer.isActive()
+    press(qtbot, window, Qt.Key.Key_Space)
+    assert window.phase is Phase.READING, "checked already"
+    assert [m["decision"] for m in marks(workspace)] == ["fine"]
+
+
+def test_U11_leaving_while_thanked_begins_no_second_check(qtbot, window, workspace):
+    begin_check(qtbot, window)
+    look(workspace, window, 0.0, thanks=False)
+    window.focus_is(False)
+    window.focus_is(True)
+    assert not window.drift.looks
+    assert window.drift._timer.isActive()
 
 
 def test_an_offset_is_corrected_live_and_the_target_is_where_it_is_drawn(qtbot, window, workspace, pixels_of):
@@ -164,7 +214,7 @@ def test_the_space_bar_says_that_the_target_is_looked_at(qtbot, window, workspac
     press(qtbot, window, Qt.Key.Key_Space)
     look(workspace, window, 0.0)
     assert window.phase is Phase.READING
-    assert clock.now_ns - started < 1_000 * MS, "without settling first"
+    assert clock.now_ns - started - THANKS_NS < 1_000 * MS, "without settling first"
 
 
 def test_a_gaze_that_is_too_far_off_asks_for_a_calibration_and_can_be_overridden(qtbot, window, workspace):
@@ -302,8 +352,33 @@ def test_the_session_says_how_drift_was_checked(qtbot, workspace, run_source):
     assert page.stimulus is not None
     page._ask_check()
     assert page.stimulus.drift.asked
+    page.stimulus._armed = True
+    page._ask_check()
+    page.stimulus.drift.begin()
+    page.stimulus.drift.skip()
+    assert page.operator.drift.text() == "Drift check skipped"
     page._stop_now()
     header = Session.open(next((workspace.root / "sessions").iterdir())).header
     assert header.settings["drift_check"]["every"] == 4
     assert header.settings["drift_check"]["accept_deg"] == 1.0
     page.leave()
+
+
+def test_the_operator_reads_what_a_check_came_to_until_the_chart_after_it(qtbot, window, workspace):
+    view = OperatorView(workspace)
+    qtbot.addWidget(view)
+    study = window._study
+    view.start(study, second_screen=False)
+    window.checked.connect(lambda outcome: view.tell_drift(outcome, study.index))
+    window.stepped.connect(lambda: view.step(study))
+    begin_check(qtbot, window)
+    look(workspace, window, px_of(workspace, 0.5), sd_px=0.5)
+    qtbot.waitUntil(lambda: study.state is StudyState.SHOWING)
+    assert view.drift.text() == "Drift 0.5°: fine"
+    qtbot.keyClicks(window._answer, "3")
+    qtbot.keyClick(window._answer, Qt.Key.Key_Return)
+    assert view.drift.text() == "Drift 0.5°: fine"
+    window.drift.done(study.index)
+    press(qtbot, window, Qt.Key.Key_Space)
+    qtbot.waitUntil(lambda: study.state is StudyState.SHOWING)
+    assert view.drift.text() == ""
