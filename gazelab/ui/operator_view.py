@@ -18,7 +18,8 @@ from gazelab.ui.pair_view import PairView
 from gazelab.ui.parts import label, set_role
 from gazelab.ui.workspace import Workspace
 
-NOTICE_PX = 32
+NOTICE_PX = 50
+"""Kept free for two lines, which it takes in a narrow window: what comes and goes must move no chart."""
 
 
 class OperatorView(QWidget):

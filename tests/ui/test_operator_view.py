@@ -16,8 +16,10 @@ from gazelab.pipeline.study import RecordingStudy
 from gazelab.sources.base import SourceInfo
 from gazelab.sources.camera_gaze import CameraGaze
 from gazelab.sources.face import FaceReading
+from gazelab.ui import theme
 from gazelab.ui.operator_view import OperatorView
 from gazelab.ui.stimulus_window import StimulusWindow
+from gazelab.ui.theme import Theme
 
 
 @pytest.fixture
@@ -155,7 +157,8 @@ def test_G1_the_operator_is_told_within_two_seconds_and_until_the_head_is_back(q
     assert view.head_notice.isHidden()
 
 
-def test_the_notice_moves_no_chart(qtbot, workspace, turning):
+def test_the_notice_moves_no_chart(qtbot, qapp, workspace, turning):
+    theme.apply(qapp, Theme.LIGHT)
     view = OperatorView(workspace)
     qtbot.addWidget(view)
     view.resize(760, 500)
