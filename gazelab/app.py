@@ -39,6 +39,9 @@ LOG_NAME = "gazelab.log"
 LOG_BYTES = 1_000_000
 TRANSLATIONS = Path(__file__).parent / "ui" / "translations"
 
+_alive: list[QApplication] = []
+"""Outlives `main`, whose frame would drop the application before its windows: Qt may crash on that."""
+
 
 def main(argv: list[str] | None = None) -> int:
     """Open the window and stay until it is closed.
@@ -141,6 +144,7 @@ def make_application(settings: Settings, choice: Theme) -> QApplication:
     """Make the application object, or take the one there is, with its looks and language."""
     there = QApplication.instance()
     app = there if isinstance(there, QApplication) else QApplication([sys.argv[0]])
+    _alive[:] = [app]
     app.setApplicationName("gazelab")
     app.setWindowIcon(QIcon(app_icon()))
     install_fallback()

@@ -450,3 +450,30 @@ def test_nothing_of_the_session_before_stays_beside_a_broken_one(qtbot, window, 
     qtbot.waitUntil(lambda: page.trial is not None)
     assert window._told.text() == ""
     assert page.choice._trials.count() > 0
+
+
+def test_the_application_outlives_whoever_made_it():
+    """Dropped before its windows, as at the end of a function, it takes the process down now and then."""
+    code = """
+        import gc
+        from PyQt6.QtWidgets import QApplication
+        from gazelab.app import make_application
+        from gazelab.settings import Settings
+        from gazelab.ui.theme import Theme
+
+        def open_and_leave():
+            make_application(Settings(), Theme.LIGHT)
+
+        open_and_leave()
+        gc.collect()
+        assert QApplication.instance() is not None
+    """
+    environment = {**os.environ, "QT_QPA_PLATFORM": "offscreen"}
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        env=environment,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
