@@ -19,6 +19,7 @@ from gazelab.calibration.targets import LAYOUTS
 from gazelab.config import find_data_root, load_settings
 from gazelab.core.errors import ConfigError, GazelabError
 from gazelab.core.participant import check_participant
+from gazelab.core.process import leave
 from gazelab.processing.detectors import DETECTORS
 from gazelab.settings import Settings
 from gazelab.ui import theme
@@ -216,4 +217,4 @@ def run() -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(run())
+    leave(run())
