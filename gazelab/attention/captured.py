@@ -29,6 +29,9 @@ class TapRow:
     text_share, sink_share : numpy.ndarray, shape (layer, head), float32, or None
         Only with `picture`: what fell on text, and on the sequence's first token (where that is no picture
         token) or a learned sink; with the sum over the picture they make 1.
+    text_weights : numpy.ndarray, shape (layer, head, key outside the picture), or None
+        Only with `picture`: the other keys, in the sequence's order, the first token included. Places that
+        the query may not see, such as an encoder's padding, hold 0.
     """
 
     position: int
@@ -36,6 +39,7 @@ class TapRow:
     weights: NDArray[Any]
     text_share: NDArray[np.float32] | None = None
     sink_share: NDArray[np.float32] | None = None
+    text_weights: NDArray[Any] | None = None
 
 
 def stack_layers(rows_of_layer: Mapping[int, Tensor], model_name: str) -> tuple[tuple[int, ...], Tensor]:
@@ -81,7 +85,7 @@ def picture_row(
     dtype: np.dtype[Any],
     picture: NDArray[np.int64],
 ) -> TapRow:
-    """Keep the picture's columns of one row, (layer, head, key), and the sums on text and on the sink.
+    """Keep the picture's columns of one row, (layer, head, key), the others, and the sums on text and sink.
 
     Raises
     ------
@@ -91,7 +95,9 @@ def picture_row(
     n_keys = weights.shape[-1]
     if picture.max() >= n_keys or picture.min() < 0:
         raise AttentionError(f"a picture token at position {picture.max()} of a sequence of {n_keys}.")
+    elsewhere = np.setdiff1d(np.arange(n_keys), picture)
     on_picture = weights[..., torch.as_tensor(picture, device=weights.device)]
+    on_text = weights[..., torch.as_tensor(elsewhere, device=weights.device)]
     total = weights.sum(-1)
     first = torch.zeros_like(total) if 0 in picture else weights[..., 0]
     text = (total - on_picture.sum(-1) - first).clamp(min=0)
@@ -102,4 +108,5 @@ def picture_row(
         on_picture.cpu().numpy().astype(dtype),
         text.cpu().numpy(),
         sink.cpu().numpy(),
+        on_text.cpu().numpy().astype(dtype),
     )

@@ -174,6 +174,27 @@ def test_a_first_token_of_the_picture_is_no_text_sink():
     np.testing.assert_allclose(row.weights.sum(-1) + row.text_share, 1, atol=1e-6)
 
 
+def test_keys_outside_the_picture_keep_their_weights_in_the_sequences_order():
+    model, ids = tiny.llama(), tiny.prompt()
+    views = np.concatenate([[9, 6, 5], [12]])  # two views of one picture; 10 and 11 are newline tokens
+    with AttentionTap(model) as whole:
+        tiny.generate(model, ids, n=3)
+    with AttentionTap(model, picture=views, dtype=np.float16) as tap:
+        tiny.generate(model, ids, n=3)
+    for k, (row, full) in enumerate(zip(tap.captured, whole.weights, strict=True)):
+        text = [0, 1, 2, 3, 4, 7, 8, 10, 11, 13, 14, 15, 16, 17, 18][: 13 + k]
+        assert row.text_weights.dtype == np.float16
+        np.testing.assert_allclose(row.text_weights, full[..., text], atol=5e-4)
+        np.testing.assert_allclose(row.weights, full[..., views], atol=5e-4)
+
+
+def test_without_a_picture_there_is_no_text_apart():
+    model, ids = tiny.llama(), tiny.prompt()
+    with AttentionTap(model) as tap:
+        tiny.generate(model, ids, n=1)
+    assert tap.captured[0].text_weights is None
+
+
 def test_rows_arrive_while_the_model_still_runs():
     model, ids, seen = tiny.llama(), tiny.prompt(), []
     with AttentionTap(model, on_row=lambda row: seen.append((row.position, len(tap.rows)))) as tap:
