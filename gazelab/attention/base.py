@@ -9,13 +9,14 @@ it over with each token (`gazelab.attention.embedded`). Hugging Face models are 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gazelab.core.attention import AttentionTrace
+from gazelab.core.attention import AttentionTrace, LookView
 from gazelab.core.errors import AttentionError
 from gazelab.core.geometry import PatchGrid
 from gazelab.core.picture import Picture
@@ -39,10 +40,13 @@ class TokenStep:
     top : tuple of (str, float)
         The most probable next tokens with their probabilities, most probable first.
     weights : numpy.ndarray, shape (layer, head, row, col), float16
-        Attention of the position that predicts this token, to each patch; the sum over the patches is the
-        share that fell on the picture.
+        Attention of the position that predicts this token, to each patch of the main view.
     text_share, sink_share : numpy.ndarray, shape (layer, head), float32
-        What fell on text, and on the sequence's first token; with the picture's share they make 1.
+        What fell on text, and on the sequence's first token; with the share of all views they make 1.
+    other_weights : tuple of numpy.ndarray, each (layer, head, row, col), float16
+        The same to the patches of the other views, in the order of `TraceHead.other_grids`.
+    text_weights : numpy.ndarray, shape (layer, head, text key), float16, or None
+        To the prompt's tokens that are no patch, and then to the answer's tokens so far.
     """
 
     text: str
@@ -51,6 +55,34 @@ class TokenStep:
     weights: NDArray[np.float16]
     text_share: NDArray[np.float32]
     sink_share: NDArray[np.float32]
+    other_weights: tuple[NDArray[np.float16], ...] = ()
+    text_weights: NDArray[np.float16] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class TraceHead:
+    """What is known of a look before the first token; the fields are `AttentionTrace`'s.
+
+    Attributes
+    ----------
+    other_grids : tuple of (str, PatchGrid)
+        Name and grid of each view beside the main one.
+    """
+
+    model_id: str
+    revision: str
+    picture_sha256: str
+    prompt: str
+    grid: PatchGrid
+    layers: tuple[int, ...]
+    n_heads: int
+    kind: str = "self"
+    note: str = ""
+    made_with: dict[str, str] = field(default_factory=dict)
+    view: str = "picture"
+    other_grids: tuple[tuple[str, PatchGrid], ...] = ()
+    prompt_tokens: tuple[str, ...] = ()
+    picture_at: int = 0
 
 
 class AttentionModel(Protocol):
@@ -79,8 +111,8 @@ class AttentionModel(Protocol):
     def revision(self) -> str:
         """The weights' hash or commit."""
 
-    def grid(self, picture: Picture) -> PatchGrid:
-        """Tell where the patches will lie on a picture."""
+    def head(self, picture: Picture, question: str) -> TraceHead:
+        """Tell all that is known before the first token: the grid, what a reader must know, the software."""
 
     def stream(self, picture: Picture, question: str, max_tokens: int = MAX_TOKENS) -> Iterator[TokenStep]:
         """Answer a question; each token as soon as it is known. Closing the iterator stops the model."""
@@ -91,9 +123,6 @@ class AttentionModel(Protocol):
     def trace(self, picture: Picture, question: str, max_tokens: int = MAX_TOKENS) -> AttentionTrace:
         """Answer a question and keep the whole look."""
 
-    def note(self, picture: Picture, question: str) -> tuple[str, dict[str, str]]:
-        """Tell what a reader must know of the picture's and the question's way in, and the software."""
-
 
 def open_model(
     name: str,
@@ -102,6 +131,7 @@ def open_model(
     dtype: str = "auto",
     online: bool = False,
     trust_remote_code: bool = False,
+    grid_file: Path | None = None,
 ) -> AttentionModel:
     """Open a model by name.
 
@@ -118,6 +148,9 @@ def open_model(
         Allow a download. Off by default: nothing is fetched.
     trust_remote_code : bool
         Allow the checkpoint to run code of its own. Off by default.
+    grid_file : Path, optional
+        A Python file of the user's own that lays a family's tokens over the picture; see
+        `gazelab.attention.grids`.
 
     Returns
     -------
@@ -139,33 +172,48 @@ def open_model(
     from gazelab.attention.huggingface import HuggingFaceModel
 
     return HuggingFaceModel.open(
-        name, device, dtype=dtype, online=online, trust_remote_code=trust_remote_code
+        name,
+        device,
+        dtype=dtype,
+        online=online,
+        trust_remote_code=trust_remote_code,
+        grid_file=grid_file,
     )
 
 
-def trace_of(
-    model: AttentionModel, picture: Picture, question: str, steps: Sequence[TokenStep]
-) -> AttentionTrace:
-    """Put the steps of a finished `stream` together, so that a live answer need not be run again."""
-    grid = model.grid(picture)
-    note, made_with = model.note(picture, question)
-    heads = (len(model.layers), model.n_heads)
+def trace_of(head: TraceHead, steps: Sequence[TokenStep], answer: str) -> AttentionTrace:
+    """Put the steps of a `stream` together, so that a live answer need not be run again.
+
+    Parameters
+    ----------
+    head : TraceHead
+        Of the same picture and question.
+    steps : sequence of TokenStep
+        All so far.
+    answer : str
+        What they spell.
+    """
+    heads = (len(head.layers), head.n_heads)
+    known = {f.name: getattr(head, f.name) for f in fields(head) if f.name not in ("n_heads", "other_grids")}
+    others = [
+        LookView(
+            name,
+            grid,
+            _stacked([s.other_weights[i] for s in steps], (*heads, grid.rows, grid.cols), np.float16),
+        )
+        for i, (name, grid) in enumerate(head.other_grids)
+    ]
     return AttentionTrace(
-        model_id=model.model_id,
-        revision=model.revision,
-        picture_sha256=picture.sha256,
-        prompt=question,
         tokens=tuple(step.text for step in steps),
-        grid=grid,
-        weights=_stacked([s.weights for s in steps], (*heads, grid.rows, grid.cols), np.float16),
-        layers=model.layers,
+        weights=_stacked([s.weights for s in steps], (*heads, head.grid.rows, head.grid.cols), np.float16),
         text_share=_stacked([s.text_share for s in steps], heads, np.float32),
         sink_share=_stacked([s.sink_share for s in steps], heads, np.float32),
-        kind=model.kind,
         top=tuple(step.top for step in steps),
-        answer=model.answer_text(steps),
-        note=note,
-        made_with=made_with,
+        answer=answer,
+        other_views=tuple(others),
+        text_weights=_text_weights(steps, heads),
+        token_ids=tuple(step.token_id for step in steps),
+        **known,
     )
 
 
@@ -173,4 +221,15 @@ def _stacked(parts: Sequence[NDArray[_T]], shape: tuple[int, ...], dtype: type[_
     out: NDArray[_T] = np.zeros((len(parts), *shape), dtype)
     for i, part in enumerate(parts):
         out[i] = part
+    return out
+
+
+def _text_weights(steps: Sequence[TokenStep], heads: tuple[int, int]) -> NDArray[np.float16] | None:
+    """Stack rows that grow by one key a token; what was not there yet is 0."""
+    rows = [step.text_weights for step in steps if step.text_weights is not None]
+    if not rows or len(rows) < len(steps):
+        return None
+    out = np.zeros((len(rows), *heads, max(row.shape[-1] for row in rows)), np.float16)
+    for i, row in enumerate(rows):
+        out[i, ..., : row.shape[-1]] = row
     return out

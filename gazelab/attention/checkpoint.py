@@ -17,7 +17,7 @@ from safetensors import SafetensorError
 from transformers import AutoConfig, AutoImageProcessor, AutoModelForImageTextToText, AutoTokenizer
 from transformers.utils import logging
 
-from gazelab.attention.grids import LayoutOf, layout_of
+from gazelab.attention.grids import Family, family_of
 from gazelab.core.errors import AttentionError
 
 _BROKEN = (OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError, ImportError)
@@ -35,8 +35,8 @@ class Checkpoint:
     folder : Path
     config, tokenizer, image_processor, model
         Of transformers.
-    layout : callable
-        The family's grid.
+    family : Family
+        How pictures and questions go in.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Checkpoint:
     tokenizer: Any
     image_processor: Any
     model: Any
-    layout: LayoutOf
+    family: Family
 
     @cached_property
     def revision(self) -> str:
@@ -82,7 +82,13 @@ class Checkpoint:
 
 
 def open_checkpoint(
-    name: str, device: str, *, dtype: str, online: bool, trust_remote_code: bool
+    name: str,
+    device: str,
+    *,
+    dtype: str,
+    online: bool,
+    trust_remote_code: bool,
+    grid_file: Path | None = None,
 ) -> Checkpoint:
     """Load a checkpoint; see `gazelab.attention.base.open_model` for the arguments and errors."""
     folder = _folder(name, online)
@@ -92,7 +98,7 @@ def open_checkpoint(
         # The PIL way is chosen, not found: another resize gives other pixels, and so other maps.
         image_processor = AutoImageProcessor.from_pretrained(folder, backend="pil", **options)
         tokenizer = AutoTokenizer.from_pretrained(folder, **options)
-    layout = layout_of(config.model_type, _sample_shapes(image_processor))
+    family = family_of(config.model_type, _sample_shapes(image_processor), grid_file)
     if dtype != "auto" and not isinstance(getattr(torch, dtype, None), torch.dtype):
         raise AttentionError(f'"{dtype}" is no number type of torch.', todo="Use bfloat16 or float32.")
     with _named(name):
@@ -100,7 +106,7 @@ def open_checkpoint(
             folder, dtype=dtype, use_safetensors=True, **options
         )
         model = model.to(device).eval()
-    return Checkpoint(name, folder, config, tokenizer, image_processor, model, layout)
+    return Checkpoint(name, folder, config, tokenizer, image_processor, model, family)
 
 
 def _folder(name: str, online: bool) -> Path:

@@ -21,12 +21,34 @@ def decoder_of(model: Any) -> Any:
     Raises
     ------
     AttentionError
-        Not a Hugging Face model.
+        Not a Hugging Face model, or one that torch has compiled.
     """
+    if hasattr(model, "_orig_mod"):
+        raise AttentionError(
+            "a compiled model cannot be tapped.",
+            where=type(model).__name__,
+            todo="Give the model that was compiled.",
+        )
     if not hasattr(model, "get_decoder") or not hasattr(model, "config"):
         raise AttentionError("not a Hugging Face model, so it cannot be tapped.", where=type(model).__name__)
     decoder = model.get_decoder()
     return decoder if hasattr(decoder, "set_attn_implementation") else model
+
+
+def n_heads(decoder: Any) -> int:
+    """Give how many query heads a decoder's layers have.
+
+    Raises
+    ------
+    AttentionError
+        Its configuration does not say.
+    """
+    text = decoder.config.get_text_config(decoder=True)
+    for name in ("decoder_attention_heads", "num_attention_heads", "num_heads"):
+        for config in (decoder.config, text):
+            if getattr(config, name, None) is not None:
+                return int(getattr(config, name))
+    raise AttentionError("its configuration tells no number of heads.", where=type(decoder).__name__)
 
 
 def can_be_tapped(model: Any) -> bool:

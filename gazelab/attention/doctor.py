@@ -95,9 +95,9 @@ def _sub_models(model: HuggingFaceModel) -> tuple[bool, str]:
 
 def _answers(model: AttentionModel) -> tuple[bool, str]:
     trace = model.trace(_drawn(*SIZES_PX[1]), QUESTION, 4)
-    whole = trace.weights.sum((-2, -1), dtype=np.float32) + trace.text_share + trace.sink_share
+    whole = trace.picture_share + trace.text_share + trace.sink_share
     off = float(np.abs(whole - 1).max()) if whole.size else float("nan")
-    share = float(trace.weights.sum((-2, -1), dtype=np.float32).mean()) if whole.size else float("nan")
+    share = float(trace.picture_share.mean()) if whole.size else float("nan")
     return bool(off < 0.01), f"“{trace.answer}”; {share:.0%} of its attention fell on the picture."
 
 
@@ -136,7 +136,7 @@ def _token_count(model: HuggingFaceModel, width: int, height: int) -> tuple[bool
     picture = _drawn(width, height)
     asked = model.ask(picture, QUESTION)
     made = _picture_inputs(model, picture)
-    given = len(picture_tokens(model.checkpoint.model, made))
+    given = len(picture_tokens(model.checkpoint.family, model.checkpoint.model, made))
     grid = asked.layout.grid
     return (
         given == asked.layout.n_tokens,
@@ -156,7 +156,8 @@ def _corners(model: HuggingFaceModel, width: int, height: int) -> tuple[bool, st
         pixels = picture.rgb.copy()
         pixels[y_px - half : y_px + half, x_px - half : x_px + half] = 255
         edited.append(_picture_inputs(model, Picture.from_rgb(pixels)))
-    changes = token_changes(model.checkpoint.model, _picture_inputs(model, picture), edited)
+    parts = model.checkpoint
+    changes = token_changes(parts.family, parts.model, _picture_inputs(model, picture), edited)
     rows, cols = layout.grid.locate(*zip(*spots, strict=True))
     expected = layout.token[rows, cols]
     found = changes.argmax(1)

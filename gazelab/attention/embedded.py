@@ -8,11 +8,10 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from gazelab.attention.base import MAX_TOKENS, TokenStep, trace_of
+from gazelab.attention.base import MAX_TOKENS, TokenStep, TraceHead, trace_of
 from gazelab.attention.chartreader.model import AnswerStep, ChartReader
 from gazelab.attention.grids import chartreader as grid_file
 from gazelab.core.attention import AttentionTrace
-from gazelab.core.geometry import PatchGrid
 from gazelab.core.picture import Picture
 
 LONGEST_ANSWER = 16
@@ -53,10 +52,24 @@ class EmbeddedChartReader:
         """
         return cls(ChartReader.load(path))
 
-    def grid(self, picture: Picture) -> PatchGrid:
-        """Lay the model's cells over a picture."""
+    def head(self, picture: Picture, question: str) -> TraceHead:
+        """Lay the model's cells over a picture, and tell how it comes in and with which software."""
         config = self._reader.network.config
-        return grid_file.grid(config.rows, config.columns, picture.width_px, picture.height_px)
+        size = f"{config.picture_width_px} x {config.picture_height_px}"
+        unknown = self._reader.unknown_words(question)
+        words = f" Words that it does not know: {', '.join(unknown)}." if unknown else ""
+        return TraceHead(
+            self.model_id,
+            self.revision,
+            picture.sha256,
+            question,
+            grid_file.grid(config.rows, config.columns, picture.width_px, picture.height_px),
+            self.layers,
+            self.n_heads,
+            self.kind,
+            f"The picture is stretched to {size} px.{words}",
+            {"torch": torch.__version__, "processor": "gazelab.chartreader.preprocess", "input_px": size},
+        )
 
     def stream(self, picture: Picture, question: str, max_tokens: int = MAX_TOKENS) -> Iterator[TokenStep]:
         """Answer a question, token by token."""
@@ -71,18 +84,8 @@ class EmbeddedChartReader:
 
     def trace(self, picture: Picture, question: str, max_tokens: int = MAX_TOKENS) -> AttentionTrace:
         """Answer a question and keep the whole look."""
-        return trace_of(self, picture, question, list(self.stream(picture, question, max_tokens)))
-
-    def note(self, picture: Picture, question: str) -> tuple[str, dict[str, str]]:
-        """Tell how the picture comes in, and with which software."""
-        config = self._reader.network.config
-        size = f"{config.picture_width_px} x {config.picture_height_px}"
-        unknown = self._reader.unknown_words(question)
-        words = f" Words that it does not know: {', '.join(unknown)}." if unknown else ""
-        return (
-            f"The picture is stretched to {size} px.{words}",
-            {"torch": torch.__version__, "processor": "gazelab.chartreader.preprocess", "input_px": size},
-        )
+        steps = list(self.stream(picture, question, max_tokens))
+        return trace_of(self.head(picture, question), steps, self.answer_text(steps))
 
 
 def _token_step(step: AnswerStep) -> TokenStep:

@@ -2,56 +2,35 @@
 
 from __future__ import annotations
 
-import inspect
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
-import torch
-from numpy.typing import NDArray
 from PIL import Image
 
-from gazelab.attention.base import MAX_TOKENS, TokenStep, trace_of
+from gazelab.attention.base import MAX_TOKENS, TokenStep, TraceHead, trace_of
 from gazelab.attention.captured import TapRow
 from gazelab.attention.checkpoint import Checkpoint, open_checkpoint
-from gazelab.attention.decoder import attention_modules, can_be_tapped, decoder_of
+from gazelab.attention.decoder import attention_modules, can_be_tapped, decoder_of, n_heads
 from gazelab.attention.eager import eager_memory_bytes
 from gazelab.attention.generation import Top, answer_text, generate_answer, interruptible, token_text
-from gazelab.attention.grids import Layout
+from gazelab.attention.grids.family import Asked, ask
 from gazelab.attention.implementations import attention_implementations
-from gazelab.attention.prompt import escape_special, prompt_ids
+from gazelab.attention.prompt import escape_special
 from gazelab.attention.pushed import pulled
 from gazelab.attention.rows import predicting_row
 from gazelab.attention.tap import AttentionTap
 from gazelab.core.attention import AttentionTrace
 from gazelab.core.errors import AttentionError
-from gazelab.core.geometry import PatchGrid
 from gazelab.core.picture import Picture
 
 log = logging.getLogger(__name__)
 
 INSTRUCTION = "Answer with a single word or number."
 EAGER_BUDGET_BYTES = 4_000_000_000
-
-
-@dataclass(frozen=True, eq=False)
-class Asked:
-    """A question as it goes into the model.
-
-    Attributes
-    ----------
-    tensors : dict
-        On the model's device: `input_ids` (1, sequence) and what the picture became.
-    columns : numpy.ndarray, shape (rows, cols), int64
-        Sequence position of each patch's token.
-    layout : Layout
-    """
-
-    tensors: dict[str, torch.Tensor]
-    columns: NDArray[np.int64]
-    layout: Layout
 
 
 class HuggingFaceModel:
@@ -64,16 +43,15 @@ class HuggingFaceModel:
         Put after each question, so that the answer is short; stored with every trace.
     """
 
-    kind = "self"
-
     def __init__(self, checkpoint: Checkpoint, instruction: str = INSTRUCTION) -> None:
         self.checkpoint = checkpoint
         self.instruction = instruction
         self.model_id = checkpoint.name
+        self.kind: str = checkpoint.family.kind
         decoder = decoder_of(checkpoint.model)
-        self.layers = tuple(sorted(set(attention_modules(decoder, "self").values())))
-        self.n_heads = int(decoder.config.num_attention_heads)
-        self._last: tuple[str, dict[str, torch.Tensor], Layout] | None = None
+        self.layers = tuple(sorted(set(attention_modules(decoder, checkpoint.family.kind).values())))
+        self.n_heads = n_heads(decoder)
+        self._last: tuple[str, str, Asked] | None = None
         self.about = (
             f"{checkpoint.config.model_type}, {checkpoint.model.num_parameters() / 1e9:.2g} B parameters."
         )
@@ -87,10 +65,18 @@ class HuggingFaceModel:
         dtype: str = "auto",
         online: bool = False,
         trust_remote_code: bool = False,
+        grid_file: Path | None = None,
     ) -> HuggingFaceModel:
         """Open a checkpoint; see `gazelab.attention.base.open_model`."""
         return cls(
-            open_checkpoint(name, device, dtype=dtype, online=online, trust_remote_code=trust_remote_code)
+            open_checkpoint(
+                name,
+                device,
+                dtype=dtype,
+                online=online,
+                trust_remote_code=trust_remote_code,
+                grid_file=grid_file,
+            )
         )
 
     @property
@@ -98,9 +84,34 @@ class HuggingFaceModel:
         """SHA-256 of the weight files."""
         return self.checkpoint.revision
 
-    def grid(self, picture: Picture) -> PatchGrid:
-        """Lay the model's patches over a picture."""
-        return self._laid(picture)[1].grid
+    def head(self, picture: Picture, question: str) -> TraceHead:
+        """Tell where the patches lie, how the picture and the question come in, and with which software."""
+        asked = self.ask(picture, question)
+        layout, kernels = asked.layout, attention_implementations(self.checkpoint.model)
+        notes = [layout.note] if layout.note else []
+        if escape_special(question, self.checkpoint.tokenizer) != question:
+            notes.append("Special tokens in the question were broken up.")
+        return TraceHead(
+            self.model_id,
+            self.revision,
+            picture.sha256,
+            question,
+            layout.grid,
+            self.layers,
+            self.n_heads,
+            self.kind,
+            " ".join(notes),
+            {
+                **self.checkpoint.versions(),
+                "input_px": layout.input_px,
+                "instruction": self.instruction,
+                "kernels": ", ".join(f"{part or 'model'}: {kernel}" for part, kernel in kernels.items()),
+            },
+            layout.views[0].name,
+            tuple((view.name, view.grid) for view in layout.views[1:]),
+            asked.prompt_tokens,
+            asked.picture_at,
+        )
 
     def ask(self, picture: Picture, question: str) -> Asked:
         """Turn a picture and a question into the model's input.
@@ -110,26 +121,13 @@ class HuggingFaceModel:
         AttentionError
             The picture's shape is beyond what the family's processor takes, or tokens and grid do not fit.
         """
-        made, layout = self._laid(picture)
-        ids = prompt_ids(
-            self.checkpoint.tokenizer,
-            self._asked_text(question),
-            self.checkpoint.picture_id,
-            layout.n_tokens,
-        )
-        is_picture = np.asarray(ids) == self.checkpoint.picture_id
-        columns = layout.columns(is_picture)
-        device, dtype = self.checkpoint.model.device, self.checkpoint.model.dtype
-        tensors = {
-            "input_ids": torch.tensor([ids], device=device),
-            "attention_mask": torch.ones(1, len(ids), dtype=torch.long, device=device),
-            **{name: v.to(device, dtype if v.is_floating_point() else v.dtype) for name, v in made.items()},
-        }
-        if "mm_token_type_ids" in inspect.signature(self.checkpoint.model.forward).parameters:
-            # Without it such a model numbers the picture's tokens as if they were text, and says nothing.
-            kinds = torch.as_tensor(is_picture.astype(np.int64), device=device)
-            tensors["mm_token_type_ids"] = kinds[None]
-        return Asked(tensors, columns, layout)
+        if self._last is not None and self._last[:2] == (picture.sha256, question):
+            return self._last[2]
+        # As an image, not an array: of an array 3 px high the library takes the rows for colours.
+        image = Image.fromarray(picture.rgb)
+        asked = ask(self.checkpoint.family, self.checkpoint, image, self._asked_text(question))
+        self._last = (picture.sha256, question, asked)
+        return asked
 
     def stream(self, picture: Picture, question: str, max_tokens: int = MAX_TOKENS) -> Iterator[TokenStep]:
         """Answer a question, token by token, always taking the most probable one."""
@@ -151,7 +149,7 @@ class HuggingFaceModel:
         steps: list[TokenStep] = []
         asked = self.ask(picture, question)
         self._generate(asked, max_tokens, steps.append)
-        trace = trace_of(self, picture, question, steps)
+        trace = trace_of(self.head(picture, question), steps, self.answer_text(steps))
         if not verify:
             return trace
         plain = self.untapped_answer(asked, max_tokens)
@@ -168,41 +166,9 @@ class HuggingFaceModel:
         """Give the answer that the steps spell."""
         return answer_text(self.checkpoint.tokenizer, [step.token_id for step in steps])
 
-    def note(self, picture: Picture, question: str) -> tuple[str, dict[str, str]]:
-        """Tell how the picture and the question come in, and with which software."""
-        layout = self._laid(picture)[1]
-        notes = [layout.note] if layout.note else []
-        if escape_special(question, self.checkpoint.tokenizer) != question:
-            notes.append("Special tokens in the question were broken up.")
-        kernels = attention_implementations(self.checkpoint.model)
-        return " ".join(notes), {
-            **self.checkpoint.versions(),
-            "input_px": layout.input_px,
-            "instruction": self.instruction,
-            "kernels": ", ".join(f"{part or 'model'}: {kernel}" for part, kernel in kernels.items()),
-        }
-
     def _asked_text(self, question: str) -> str:
         escaped = escape_special(question, self.checkpoint.tokenizer)
         return f"{escaped}\n{self.instruction}" if self.instruction else escaped
-
-    def _laid(self, picture: Picture) -> tuple[dict[str, torch.Tensor], Layout]:
-        """Run the family's picture processor and lay its tokens over the picture."""
-        if self._last is not None and self._last[0] == picture.sha256:
-            return self._last[1], self._last[2]
-        try:
-            # As an image, not an array: of an array 3 px high the library takes the rows for colours.
-            image = Image.fromarray(picture.rgb)
-            made = dict(self.checkpoint.image_processor(images=[image], return_tensors="pt"))
-        except (ValueError, ZeroDivisionError) as fault:
-            raise AttentionError(
-                f"its processor refuses a picture of {picture.width_px} x {picture.height_px} px ({fault}).",
-                where=self.model_id,
-                todo="Leave this picture out, or pad it with white.",
-            ) from fault
-        layout = self.checkpoint.layout(made, self.checkpoint.config, picture.width_px, picture.height_px)
-        self._last = (picture.sha256, made, layout)
-        return made, layout
 
     def _generate(
         self,
@@ -213,30 +179,30 @@ class HuggingFaceModel:
     ) -> None:
         """Answer under the tap, and push each token with its row; `check` may stop it at any layer."""
         tokenizer = self.checkpoint.tokenizer
-        length = asked.tensors["input_ids"].shape[1]
         ids: list[int] = []
 
         def on_token(index: int, token: int, top: Top) -> None:
             row = tap.captured[index]
-            if row.position != predicting_row(length, index):
+            if row.position != predicting_row(asked.prompt_length, index):
                 raise AttentionError(f"token {index} came with the row of position {row.position}.")
             text = token_text(tokenizer, ids, token)
             ids.append(token)
-            push(_step(text, token, top, row, asked.columns.shape))
+            push(step_of(asked, row, text, token, top))
 
         tap = AttentionTap(
             self.checkpoint.model,
-            rows=slice(predicting_row(length, 0), None),
-            picture=asked.columns,
-            method=self._method(length),
+            rows=slice(predicting_row(asked.prompt_length, 0), None),
+            picture=np.concatenate([columns.ravel() for columns in asked.columns]),
+            kind=self.checkpoint.family.kind,
+            method=self._method(asked),
             dtype=np.float16,
         )
         with tap, interruptible(self.checkpoint.model, check):
             generate_answer(self.checkpoint.model, tokenizer, asked.tensors, max_tokens, on_token)
 
-    def _method(self, n_tokens: int) -> Literal["interface", "eager"]:
+    def _method(self, asked: Asked) -> Literal["interface", "eager"]:
         """Choose how to read the attention; eager only where there is no other way and memory for it."""
-        model = self.checkpoint.model
+        model, n_tokens = self.checkpoint.model, asked.prompt_length
         if can_be_tapped(model):
             return "interface"
         needed = eager_memory_bytes(model, n_tokens)
@@ -251,11 +217,23 @@ class HuggingFaceModel:
         return "eager"
 
 
-def _step(text: str, token: int, top: Top, row: TapRow, shape: tuple[int, ...]) -> TokenStep:
+def step_of(asked: Asked, row: TapRow, text: str, token: int, top: Top) -> TokenStep:
+    """Lay a row of the tap over the views of the picture.
+
+    A trace is kept in float16: eleven bits, so weights to about 5e-4 of their own size.
+    """
     if row.text_share is None or row.sink_share is None:
         raise TypeError("a row without the picture's columns")
-    weights = row.weights.reshape(*row.weights.shape[:2], *shape)
-    return TokenStep(text, token, top, weights, row.text_share, row.sink_share)
+    heads = row.weights.shape[:2]
+    if asked.mixing is not None:
+        looks = [np.einsum("lht,trc->lhrc", row.weights.astype(np.float32), asked.mixing).astype(np.float16)]
+    else:
+        ends = np.cumsum([columns.size for columns in asked.columns])[:-1]
+        parts = np.split(row.weights, ends, axis=-1)
+        looks = [p.reshape(*heads, *c.shape) for p, c in zip(parts, asked.columns, strict=True)]
+    return TokenStep(
+        text, token, top, looks[0], row.text_share, row.sink_share, tuple(looks[1:]), row.text_weights
+    )
 
 
 def _differs(trace: AttentionTrace, plain: str) -> AttentionTrace:

@@ -36,7 +36,9 @@ def escape_special(text: str, tokenizer: Any) -> str:
         text = text.replace(found, f"{found[0]} {found[1:]}")
 
 
-def prompt_ids(tokenizer: Any, question: str, picture_id: int, n_picture: int) -> list[int]:
+def prompt_ids(
+    tokenizer: Any, question: str, picture_id: int, picture_text: str, placeholder: str | None = None
+) -> list[int]:
     """Make the token ids of a prompt with one picture and one question.
 
     Parameters
@@ -46,9 +48,11 @@ def prompt_ids(tokenizer: Any, question: str, picture_id: int, n_picture: int) -
     question : str
         Already escaped.
     picture_id : int
-        Of the picture's place-holder.
-    n_picture : int
-        How many tokens the picture takes: the place-holder is repeated so often.
+        Of the picture's token.
+    picture_text : str
+        What the place-holder becomes: the picture's tokens, and marks between them.
+    placeholder : str, optional
+        What the template writes for a picture; the picture's token by default.
 
     Raises
     ------
@@ -66,11 +70,16 @@ def prompt_ids(tokenizer: Any, question: str, picture_id: int, n_picture: int) -
             where=tokenizer.name_or_path,
             todo="Use an instruction-tuned checkpoint, which has a chat template.",
         ) from fault
-    ids = [int(i) for i in tokenizer(text, add_special_tokens=False)["input_ids"]]
-    if ids.count(picture_id) != 1:
+    mark = placeholder or str(tokenizer.convert_ids_to_tokens(picture_id))
+    if text.count(mark) != 1:
         raise AttentionError(
-            f"its chat template makes {ids.count(picture_id)} picture place-holders instead of one.",
+            f'its chat template makes {text.count(mark)} picture place-holders "{mark}" instead of one.',
             where=tokenizer.name_or_path,
         )
-    at = ids.index(picture_id)
-    return [*ids[:at], *[picture_id] * n_picture, *ids[at + 1 :]]
+    return token_ids(tokenizer, text.replace(mark, picture_text))
+
+
+def token_ids(tokenizer: Any, text: str) -> list[int]:
+    """Read a whole prompt; a start mark is added only where the template has put none."""
+    begun = bool(tokenizer.bos_token) and text.startswith(tokenizer.bos_token)
+    return [int(i) for i in tokenizer(text, add_special_tokens=not begun)["input_ids"]]

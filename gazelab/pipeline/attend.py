@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gazelab.attention.base import AttentionModel, TokenStep, trace_of
 from gazelab.attention.maps import display_scale
-from gazelab.attention.trace_store import save_trace
+from gazelab.attention.trace_store import TraceWriter
 from gazelab.core.attention import AttentionMap, AttentionTrace
 from gazelab.core.errors import AttentionError
 from gazelab.core.picture import Picture, encode_png
@@ -47,7 +47,7 @@ def attend(
     picture : Picture
     question : str
     out : Path
-        Folder for `attention_*.npz` and the PNG beside it.
+        Folder for `attention_*.safetensors` and the PNG beside it.
     choice : MapChoice
         What the heat map is made of.
     max_tokens : int
@@ -60,14 +60,17 @@ def attend(
         The model fails, or the files cannot be written.
     """
     choice.check(model)
+    head = model.head(picture, question)
     steps: list[TokenStep] = []
-    for step in model.stream(picture, question, max_tokens):
-        steps.append(step)
-        if on_token is not None:
-            on_token(step)
-    trace = trace_of(model, picture, question, steps)
+    with TraceWriter(out, head) as writer:
+        for step in model.stream(picture, question, max_tokens):
+            steps.append(step)
+            writer.append(step)
+            if on_token is not None:
+                on_token(step)
+        path = writer.finish(model.answer_text(steps))
+    trace = trace_of(head, steps, model.answer_text(steps))
     chosen = choice.of(trace)
-    path = save_trace(out, trace)
     heat = path.with_suffix(".png")
     try:
         heat.write_bytes(encode_png(overlay(picture, chosen)))
@@ -75,7 +78,7 @@ def attend(
         raise AttentionError(
             f"the heat map cannot be written ({fault.strerror}).", where=heat, todo="Choose another --out."
         ) from fault
-    return Attended(trace, chosen, (path, heat))
+    return Attended(trace, chosen, (path, path.with_suffix(".json"), heat))
 
 
 def overlay(picture: Picture, chosen: AttentionMap) -> NDArray[np.uint8]:

@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 
 from PyQt6.QtCore import QObject, QTimer
 
-from gazelab.attention.base import MAX_TOKENS, AttentionModel, TokenStep, trace_of
+from gazelab.attention.base import MAX_TOKENS, AttentionModel, TokenStep, TraceHead, trace_of
 from gazelab.core.attention import AttentionTrace
 from gazelab.core.errors import GazelabError
-from gazelab.core.geometry import PatchGrid
 from gazelab.core.picture import Picture
 from gazelab.pipeline.map_choice import MapChoice
 from gazelab.ui.pair_view import PairView
@@ -37,9 +36,9 @@ class Stoppable:
         self.about, self.kind = model.about, model.kind
         self.layers, self.n_heads = model.layers, model.n_heads
 
-    def grid(self, picture: Picture) -> PatchGrid:
-        """Tell where the patches will lie on a picture."""
-        return self._model.grid(picture)
+    def head(self, picture: Picture, question: str) -> TraceHead:
+        """Tell what is known before the first token."""
+        return self._model.head(picture, question)
 
     def stream(self, picture: Picture, question: str, max_tokens: int = MAX_TOKENS) -> Iterator[TokenStep]:
         """Answer, looking after every token whether to stop.
@@ -59,11 +58,8 @@ class Stoppable:
 
     def trace(self, picture: Picture, question: str, max_tokens: int = MAX_TOKENS) -> AttentionTrace:
         """Answer a question and keep the whole look."""
-        return trace_of(self, picture, question, list(self.stream(picture, question, max_tokens)))
-
-    def note(self, picture: Picture, question: str) -> tuple[str, dict[str, str]]:
-        """Tell what a reader must know of the picture's way in, and which software makes it."""
-        return self._model.note(picture, question)
+        steps = list(self.stream(picture, question, max_tokens))
+        return trace_of(self.head(picture, question), steps, self.answer_text(steps))
 
 
 class Asking(QObject):
@@ -104,11 +100,12 @@ class Asking(QObject):
         self._pair.set_model_note(self.tr("The model is reading …"), waiting=True)
 
         def work(opened: AttentionModel, job: Job) -> AttentionTrace:
+            head = opened.head(picture, question)
             steps: list[TokenStep] = []
             for step in opened.stream(picture, question):
                 steps.append(step)
-                job.report(trace_of(opened, picture, question, steps))
-            return trace_of(opened, picture, question, steps)
+                job.report(trace_of(head, steps, opened.answer_text(steps)))
+            return trace_of(head, steps, opened.answer_text(steps))
 
         self._timer.start()
         self._job = self._work.models.run(model, work, self._finished, self._broken, self._came)

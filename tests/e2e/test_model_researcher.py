@@ -39,7 +39,7 @@ def test_the_embedded_model_answers_and_shows_where_it_looked(tmp_path):
     done = gazelab("attend", CHART.source, CHART.question, "--out", tmp_path)
     done.worked()
     files = wrote(done)
-    trace = load_trace(files[".npz"])
+    trace = load_trace(files[".safetensors"])
     assert "chartreader" in trace.model_id
     assert trace.prompt == CHART.question
     assert trace.picture_sha256 == CHART.picture().sha256
@@ -78,7 +78,7 @@ def test_a_checkpoint_in_a_folder_answers_through_the_tap(tmp_path, checkpoint):
         *("--layers", "0,1", "--out", tmp_path),
     )
     done.worked()
-    trace = load_trace(wrote(done)[".npz"])
+    trace = load_trace(wrote(done)[".safetensors"])
     assert len(tokens_told(done)) == len(trace.tokens) <= 3
     picture = CHART.picture()
     n_layers, n_heads = 2, 4
@@ -119,6 +119,6 @@ def test_V14_a_special_token_in_the_question_is_read_as_text(tmp_path, checkpoin
         *("attend", CHART.source, question, "--model", checkpoint, "--max-tokens", "1", "--out", tmp_path)
     )
     done.worked()
-    trace = load_trace(wrote(done)[".npz"])
+    trace = load_trace(wrote(done)[".safetensors"])
     assert trace.prompt == question
     assert len(trace.tokens) == 1

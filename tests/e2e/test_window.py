@@ -155,12 +155,12 @@ def fresh(demo: Demo, tmp_path: Path) -> Path:
 def test_a_session_is_opened_on_replay_and_its_charts_are_asked_again(screen, fresh, tmp_path):
     with running("replay", fresh, "--data", tmp_path, environment=screen.environment) as process:
         window_of(screen, process)
-        wait_for(lambda: bool(list(fresh.glob("derived/*.npz"))), process)
+        wait_for(lambda: bool(list(fresh.glob("derived/*.safetensors"))), process)
         screen.press("space", "Right", "Right", "space")
         done = close(screen, process)
     assert done.worked() == ""
     assert done.said == []
-    trace = load_trace(next(fresh.glob("derived/*.npz")))
+    trace = load_trace(next(fresh.glob("derived/*.safetensors")))
     first = Session.open(fresh).trials()[0]
     assert trace.picture_sha256 == first.picture_sha256
     assert trace.prompt == first.question

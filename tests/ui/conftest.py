@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from PyQt6.QtGui import QImage
 from PyQt6.QtWidgets import QWidget
 
-from gazelab.attention.base import TokenStep, trace_of
+from gazelab.attention.base import TokenStep, TraceHead, trace_of
 from gazelab.charts.shipped import load_charts
 from gazelab.core.gaze import Frame, SourceState, empty_features, empty_gaze
 from gazelab.core.geometry import PatchGrid, Placement, Screen
@@ -135,8 +135,10 @@ class SmallModel:
         self.hold.set()
         self.asked: list[str] = []
 
-    def grid(self, picture):
-        return PatchGrid.stretched(6, 8, picture.width_px, picture.height_px)
+    def head(self, picture, question):
+        grid = PatchGrid.stretched(6, 8, picture.width_px, picture.height_px)
+        about = (self.model_id, self.revision, picture.sha256, question)
+        return TraceHead(*about, grid, self.layers, self.n_heads, self.kind)
 
     def stream(self, picture, question, max_tokens=32):
         self.asked.append(question)
@@ -151,10 +153,8 @@ class SmallModel:
         return "".join(s.text for s in steps)
 
     def trace(self, picture, question, max_tokens=32):
-        return trace_of(self, picture, question, list(self.stream(picture, question)))
-
-    def note(self, picture, question):
-        return "", {}
+        steps = list(self.stream(picture, question))
+        return trace_of(self.head(picture, question), steps, self.answer_text(steps))
 
 
 @pytest.fixture

@@ -1,28 +1,40 @@
 """Which tokens are which part of the picture: one small file per model family.
 
-A family's file holds one function, `layout(inputs, config, width_px, height_px) -> Layout`: from what the
-family's picture processor made of one picture, and the checkpoint's configuration. To add a family, write
-that file, name it in `FAMILIES`, and prove it as `tests/unit/attention/test_qwen2_5_vl.py` does: edit one
-patch of a picture and watch which token changes.
+A family's file exports `FAMILY`, a `gazelab.attention.grids.family.Family`; its heart is `layout(inputs,
+config, width_px, height_px) -> Layout`: from what the family's picture processor made of one picture, and the
+checkpoint's configuration. To add a family, write that file, name it in `FAMILIES`, and prove it as
+`tests/unit/attention/test_qwen2_5_vl.py` does: edit one patch of a picture and watch which token changes.
+
+A family of your own needs no change here: install a package with an entry point of the group
+`gazelab.grids`, named as the checkpoint's `model_type`, that gives such a `Family`; or keep it in one file
+and name it (`--grid FILE.py`).
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
-from typing import Any
+import importlib.util
+from collections.abc import Mapping
+from importlib.metadata import entry_points
+from pathlib import Path
 
-from gazelab.attention.grids.layout import Layout
+from gazelab.attention.grids.family import Family
+from gazelab.attention.grids.layout import Layout, PatchView
 from gazelab.core.errors import AttentionError
 
-FAMILIES = {"qwen2_5_vl": "gazelab.attention.grids.qwen2_5_vl"}
-"""Hugging Face `model_type` to the module of its grid."""
+_HERE = "gazelab.attention.grids"
+FAMILIES = {
+    "qwen2_5_vl": f"{_HERE}.qwen2_5_vl",
+}
+"""Hugging Face `model_type` to the module of its family."""
+GROUP = "gazelab.grids"
+"""Entry points that users' own packages may offer, by `model_type`."""
 
-LayoutOf = Callable[[Mapping[str, Any], Any, int, int], Layout]
 
-
-def layout_of(model_type: str, shapes: Mapping[str, tuple[int, ...]] | None = None) -> LayoutOf:
-    """Find a family's layout function.
+def family_of(
+    model_type: str, shapes: Mapping[str, tuple[int, ...]] | None = None, file: Path | None = None
+) -> Family:
+    """Find a model family.
 
     Parameters
     ----------
@@ -30,22 +42,53 @@ def layout_of(model_type: str, shapes: Mapping[str, tuple[int, ...]] | None = No
         As in the checkpoint's `config.json`.
     shapes : mapping, optional
         What the checkpoint's processor makes of a sample picture, for the error message.
+    file : Path, optional
+        A Python file of the user's own that defines `FAMILY`; it is run, so it is taken only when named.
 
     Raises
     ------
     AttentionError
-        The family has no grid file. A guessed grid would give maps that are wrong without a sign of it.
+        The family is unknown, or the user's own one gives no `Family`. A guessed grid would give maps that
+        are wrong without a sign of it.
     """
-    if model_type not in FAMILIES:
-        made = ", ".join(f"{name} {shape}" for name, shape in (shapes or {}).items())
+    if file is not None:
+        return _own(_loaded(file), file)
+    if model_type in FAMILIES:
+        return _own(importlib.import_module(FAMILIES[model_type]), FAMILIES[model_type])
+    for point in entry_points(group=GROUP, name=model_type):
+        return _own(point.load(), point.value)
+    made = ", ".join(f"{name} {shape}" for name, shape in (shapes or {}).items())
+    raise AttentionError(
+        f'no grid is known for models of type "{model_type}"'
+        + (f"; of a picture of 853 x 601 px its processor makes {made}." if made else "."),
+        todo=f"Known: {', '.join(sorted(FAMILIES))}. Lay those tensors' tokens over the picture in a small"
+        " Python file of your own, and name it with --grid.",
+    )
+
+
+def _loaded(file: Path) -> object:
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    if spec is None or spec.loader is None or not file.is_file():
         raise AttentionError(
-            f'no grid is known for models of type "{model_type}"'
-            + (f"; of a picture of 853 x 601 px its processor makes {made}." if made else "."),
-            todo=f"Known: {', '.join(sorted(FAMILIES))}. A new one is one small file in"
-            " gazelab/attention/grids; it must lay those tensors' tokens over the picture.",
+            "no Python file that can be read.", where=file, todo="Name a file that ends in .py."
         )
-    layout: LayoutOf = importlib.import_module(FAMILIES[model_type]).layout
-    return layout
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except (ImportError, SyntaxError, AttributeError, NameError, TypeError, ValueError, OSError) as fault:
+        raise AttentionError(f"it cannot be run ({type(fault).__name__}: {fault}).", where=file) from fault
+    return module
 
 
-__all__ = ["FAMILIES", "Layout", "LayoutOf", "layout_of"]
+def _own(found: object, where: object) -> Family:
+    family = getattr(found, "FAMILY", found)
+    if not isinstance(family, Family):
+        raise AttentionError(
+            "it defines no FAMILY of gazelab.attention.grids.Family.",
+            where=str(where),
+            todo="See CONTRIBUTING.md.",
+        )
+    return family
+
+
+__all__ = ["FAMILIES", "GROUP", "Family", "Layout", "PatchView", "family_of"]

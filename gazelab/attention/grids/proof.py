@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from transformers import AttentionInterface, AttentionMaskInterface
 
 from gazelab.attention.decoder import decoder_of
+from gazelab.attention.grids.family import Family
 from gazelab.attention.implementations import RestoredImplementations, attention_configs
 from gazelab.core.errors import AttentionError
 
@@ -57,24 +58,19 @@ def patches_apart(model: Any) -> Iterator[None]:
         )
 
 
-def picture_tokens(model: Any, inputs: Mapping[str, Any]) -> Tensor:
+def picture_tokens(family: Family, model: Any, inputs: Mapping[str, Any]) -> Tensor:
     """Compute the picture's tokens in the language model's space.
 
     Returns
     -------
-    Tensor, shape (token, width)
+    Tensor, shape (token, width), float32
     """
     with torch.inference_mode():
-        features = model.get_image_features(**inputs)
-    features = getattr(features, "pooler_output", features)
-    if isinstance(features, (tuple, list)):
-        features = torch.cat([part.reshape(-1, part.shape[-1]) for part in features])
-    tokens: Tensor = features.reshape(-1, features.shape[-1]).float().cpu()
-    return tokens
+        return family.picture_tokens(model, inputs).float().cpu()
 
 
 def token_changes(
-    model: Any, before: Mapping[str, Any], edited: Sequence[Mapping[str, Any]]
+    family: Family, model: Any, before: Mapping[str, Any], edited: Sequence[Mapping[str, Any]]
 ) -> NDArray[np.float64]:
     """Measure how far each picture token moves when the picture is edited.
 
@@ -91,6 +87,6 @@ def token_changes(
         Largest absolute change over a token's values.
     """
     with patches_apart(model):
-        base = picture_tokens(model, before)
-        moved = [(picture_tokens(model, after) - base).abs().amax(-1).numpy() for after in edited]
+        base = picture_tokens(family, model, before)
+        moved = [(picture_tokens(family, model, after) - base).abs().amax(-1).numpy() for after in edited]
     return np.asarray(moved, np.float64)

@@ -1,62 +1,8 @@
-"""Qwen2.5-VL: the whole picture, resized to a multiple of 28 px, its 2 x 2 patches merged into one token.
-
-`image_grid_thw` counts patches before the merge. Tokens are row-major: the vision tower reorders them into
-windows and back. The resize keeps the aspect ratio only roughly, so cells are laid by fraction of the
-picture, x and y apart.
-"""
+"""Qwen2.5-VL: patches of 14 px, merged to 28 px; its vision tower works in windows and undoes their order."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from gazelab.attention.grids.family import Family
+from gazelab.attention.grids.qwen import merged_layout
 
-import numpy as np
-
-from gazelab.attention.grids.layout import Layout
-from gazelab.core.errors import AttentionError
-from gazelab.core.geometry import PatchGrid
-
-
-def layout(inputs: Mapping[str, Any], config: Any, width_px: int, height_px: int) -> Layout:
-    """Lay one picture's tokens over it.
-
-    Parameters
-    ----------
-    inputs : mapping
-        `image_grid_thw` (1, 3) and `pixel_values` (patch, …) as the family's processor makes them.
-    config : transformers.PreTrainedConfig
-        For the patch size and the merge.
-    width_px, height_px : int
-        Of the picture before the processor.
-
-    Raises
-    ------
-    AttentionError
-        The tensors are not those of one still picture, or processor and checkpoint do not fit.
-    """
-    merge = int(config.vision_config.spatial_merge_size)
-    patch_px = int(config.vision_config.patch_size)
-    thw = np.asarray(inputs["image_grid_thw"])
-    if thw.shape != (1, 3) or thw[0, 0] != 1:
-        raise AttentionError(f"image_grid_thw is {thw.tolist()}: not one still picture.")
-    _, height, width = (int(n) for n in thw[0])
-    n_patches = int(inputs["pixel_values"].shape[0])
-    if height % merge or width % merge or n_patches != height * width:
-        raise AttentionError(
-            f"{n_patches} patches in a grid of {height} x {width}, merged by {merge}: they do not fit.",
-            todo="The checkpoint's processor and its model do not belong together.",
-        )
-    values_of_patch = 3 * int(config.vision_config.temporal_patch_size) * patch_px**2
-    if int(inputs["pixel_values"].shape[1]) != values_of_patch:
-        raise AttentionError(
-            f"patches of {int(inputs['pixel_values'].shape[1])} values where {patch_px} px ones have"
-            f" {values_of_patch}.",
-            todo="The checkpoint's processor and its model do not belong together.",
-        )
-    rows, cols = height // merge, width // merge
-    return Layout(
-        PatchGrid.stretched(rows, cols, width_px, height_px),
-        np.arange(rows * cols, dtype=np.int64).reshape(rows, cols),
-        rows * cols,
-        f"{width * patch_px} x {height * patch_px}",
-    )
+FAMILY = Family(merged_layout)

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 import tiny_checkpoints
 import torch
@@ -5,7 +7,7 @@ import torch
 from gazelab.attention import doctor
 from gazelab.attention.base import open_model
 from gazelab.attention.doctor import check_model
-from gazelab.attention.grids.layout import Layout
+from gazelab.attention.grids.layout import Layout, PatchView
 
 
 @pytest.fixture(scope="module")
@@ -34,13 +36,14 @@ def test_a_sound_checkpoint_passes_every_check(folder, dtype):
 
 def test_a_grid_that_is_turned_is_found_by_the_corners(folder, monkeypatch):
     model = open_model(str(folder))
-    true_layout = model.checkpoint.layout
+    true_layout = model.checkpoint.family.layout
 
     def turned(inputs, config, width, height):
         made = true_layout(inputs, config, width, height)
-        return Layout(made.grid, made.token[:, ::-1], made.n_tokens, made.input_px)
+        view = PatchView("picture", made.grid, made.token[:, ::-1])
+        return Layout((view,), made.n_tokens, made.input_px)
 
-    monkeypatch.setattr(model.checkpoint, "layout", turned)
+    monkeypatch.setattr(model.checkpoint, "family", replace(model.checkpoint.family, layout=turned))
     monkeypatch.setattr(doctor, "open_model", lambda *a, **k: model)
     checks = check_model("turned")
     assert failed(checks) == ["corners, 140 x 100 px", "corners, 150 x 60 px"]

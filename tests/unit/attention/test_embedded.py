@@ -38,7 +38,7 @@ def test_importing_base_loads_no_torch():
 
 
 def test_the_grid_is_12_by_16_over_the_whole_picture(model, picture):
-    grid = model.grid(picture)
+    grid = model.head(picture, "?").grid
     assert (grid.rows, grid.cols) == (12, 16)
     assert (grid.x_edges_px[-1], grid.y_edges_px[-1]) == (333, 101)
     assert grid.locate([332.9], [0.1]) == (np.array([0]), np.array([15]))
@@ -61,7 +61,7 @@ def test_a_trace_is_what_was_streamed(model, picture):
     question = "What is the value of April?"
     steps = list(model.stream(picture, question, 3))
     trace = model.trace(picture, question, 3)
-    again = trace_of(model, picture, question, steps)
+    again = trace_of(model.head(picture, question), steps, model.answer_text(steps))
     assert trace.tokens == again.tokens == tuple(step.text for step in steps)
     np.testing.assert_array_equal(trace.weights, np.stack([step.weights for step in steps]))
     assert trace.kind == "cross"
@@ -71,7 +71,7 @@ def test_a_trace_is_what_was_streamed(model, picture):
 
 
 def test_an_answer_of_no_tokens_is_an_empty_trace(model, picture):
-    trace = trace_of(model, picture, "?", [])
+    trace = trace_of(model.head(picture, "?"), [], "")
     assert trace.weights.shape == (0, len(model.layers), model.n_heads, 12, 16)
     assert trace.answer == ""
 
@@ -86,7 +86,7 @@ def test_an_edit_in_a_cell_reaches_that_cell_and_its_neighbours_only(model, row,
     edited = pixels.copy()
     edited[row * 16 : row * 16 + 16, col * 16 : col * 16 + 16] = 0
     change = (encode(network, edited) - encode(network, pixels)).abs().amax(-1).reshape(12, 16).numpy()
-    grid = model.grid(Picture.from_rgb(pixels))
+    grid = model.head(Picture.from_rgb(pixels), "?").grid
     assert tuple(int(v) for v in grid.locate(col * 16 + 8, row * 16 + 8)) == (row, col)
     assert change[row, col] > 0
     change[max(row - 1, 0) : row + 3, max(col - 1, 0) : col + 3] = 0  # the stem's convolutions overlap
@@ -115,6 +115,6 @@ def test_the_model_in_the_package_opens_by_name_and_answers(picture):
 
 
 def test_words_that_the_model_does_not_know_are_noted(model, picture):
-    note, _ = model.note(picture, "What is the value of Ouagadougou?")
+    note = model.head(picture, "What is the value of Ouagadougou?").note
     assert "stretched to 256 x 192 px" in note
     assert "ouagadougou" in note.lower()

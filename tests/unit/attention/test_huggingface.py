@@ -56,7 +56,7 @@ def test_V5_streamed_weights_are_eager_attention_at_the_pictures_columns(model):
     for k, step in enumerate(steps):
         row = full[:, :, predicting_row(length, k)]
         assert step.weights.shape == (2, 4, 4, 9)
-        np.testing.assert_allclose(step.weights, row[:, :, asked.columns], atol=5e-4)
+        np.testing.assert_allclose(step.weights, row[:, :, asked.columns[0]], atol=5e-4)
         np.testing.assert_allclose(step.sink_share, row[:, :, 0], atol=1e-5)
         total = step.weights.sum((-2, -1), dtype=np.float32) + step.text_share + step.sink_share
         np.testing.assert_allclose(total, 1, atol=2e-3)
@@ -98,16 +98,17 @@ def test_the_pictures_tokens_get_row_and_column_positions(model):
         model.checkpoint.model(**asked.tensors)
     hook.remove()
     positions = seen[0][-3:, 0].numpy()  # time, height, width
-    first = asked.columns[0, 0]
-    rows, cols = np.indices(asked.columns.shape)
-    np.testing.assert_array_equal(positions[1][asked.columns] - positions[1][first], rows)
-    np.testing.assert_array_equal(positions[2][asked.columns] - positions[2][first], cols)
+    (columns,) = asked.columns
+    rows, cols = np.indices(columns.shape)
+    np.testing.assert_array_equal(positions[1][columns] - positions[1][columns[0, 0]], rows)
+    np.testing.assert_array_equal(positions[2][columns] - positions[2][columns[0, 0]], cols)
 
 
 def test_a_trace_equals_its_stream_and_says_how_it_was_made(model):
     chart = picture()
     trace = model.trace(chart, QUESTION, 4)
-    again = trace_of(model, chart, QUESTION, list(model.stream(chart, QUESTION, 4)))
+    steps = list(model.stream(chart, QUESTION, 4))
+    again = trace_of(model.head(chart, QUESTION), steps, model.answer_text(steps))
     np.testing.assert_array_equal(trace.weights, again.weights)
     assert trace.tokens == again.tokens
     assert trace.answer == again.answer
@@ -173,7 +174,7 @@ def test_V8_a_picture_of_an_impossible_shape_is_one_message(model, width, height
 
 
 def test_V8_a_picture_3_px_high_is_not_taken_for_three_colour_planes(model):
-    grid = model.grid(picture(90, 3))
+    grid = model.head(picture(90, 3), "?").grid
     assert grid.cols > grid.rows
 
 
@@ -265,7 +266,7 @@ def test_both_models_offer_what_the_protocol_names(model):
     from gazelab.attention.base import AttentionModel
     from gazelab.attention.embedded import EmbeddedChartReader
 
-    for name in ("grid", "stream", "trace", "answer_text", "note"):
+    for name in ("head", "stream", "trace", "answer_text"):
         named = list(inspect.signature(getattr(AttentionModel, name)).parameters)
         for kind in (huggingface.HuggingFaceModel, EmbeddedChartReader):
             assert list(inspect.signature(getattr(kind, name)).parameters)[: len(named)] == named

@@ -7,9 +7,9 @@ import torch
 from transformers import Qwen2_5_VLForConditionalGeneration
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 
-from gazelab.attention.grids import Layout, layout_of
+from gazelab.attention.grids import Layout, PatchView, family_of
 from gazelab.attention.grids.proof import patches_apart, picture_tokens, token_changes
-from gazelab.attention.grids.qwen2_5_vl import layout
+from gazelab.attention.grids.qwen2_5_vl import FAMILY, layout
 from gazelab.attention.implementations import attention_implementations
 from gazelab.core.errors import AttentionError
 from gazelab.core.geometry import PatchGrid
@@ -53,7 +53,7 @@ def test_editing_one_patch_changes_one_token_and_it_is_the_grids(model):
     assert (where.grid.rows, where.grid.cols) == (5, 9)
     cells = list(np.ndindex(5, 9))
     edited = [processed(with_edit(pixels, col * 28 + 14, row * 28 + 14)) for row, col in cells]
-    changes = token_changes(model, made, edited)
+    changes = token_changes(FAMILY, model, made, edited)
     assert changes.shape == (45, 45)
     for cell, change in zip(cells, changes, strict=True):
         assert np.flatnonzero(change > 0).tolist() == [where.token[cell]]
@@ -61,7 +61,7 @@ def test_editing_one_patch_changes_one_token_and_it_is_the_grids(model):
 
 def test_without_the_proofs_trick_an_edit_reaches_every_token(model):
     pixels = grey(28 * 9, 28 * 5)
-    one, two = (picture_tokens(model, processed(p)) for p in (pixels, with_edit(pixels, 14, 14)))
+    one, two = (picture_tokens(FAMILY, model, processed(p)) for p in (pixels, with_edit(pixels, 14, 14)))
     assert ((one - two).abs().amax(-1) > 0).all()
 
 
@@ -70,7 +70,7 @@ def test_the_proof_puts_the_vision_towers_kernel_back(model):
     with patches_apart(model):
         assert attention_implementations(model)["vision_config"] == "gazelab_apart"
         assert attention_implementations(model)["text_config"] == "sdpa"
-        picture_tokens(model, processed(grey(56, 56)))
+        picture_tokens(FAMILY, model, processed(grey(56, 56)))
     assert attention_implementations(model) == before
 
 
@@ -79,7 +79,7 @@ def test_V11_V7_an_edit_at_a_corner_of_a_resized_picture_lights_the_corners_toke
     pixels = grey(width, height)
     made, where = laid(pixels, model.config)
     spots = [(x_px, y_px) for x_px in (5, width - 6) for y_px in (5, height - 6)]
-    changes = token_changes(model, made, [processed(with_edit(pixels, *spot)) for spot in spots])
+    changes = token_changes(FAMILY, model, made, [processed(with_edit(pixels, *spot)) for spot in spots])
     rows, cols = where.grid.locate(*zip(*spots, strict=True))
     np.testing.assert_array_equal(changes.argmax(1), where.token[rows, cols])
 
@@ -113,19 +113,20 @@ def test_V6_the_models_tokens_are_as_many_as_the_grids(model, width, height):
     made, where = laid(grey(width, height), model.config, size={"shortest_edge": 3136, "longest_edge": 50176})
     _, high, wide = made["image_grid_thw"][0].tolist()
     assert where.n_tokens == high * wide // 4 == where.token.size == where.grid.rows * where.grid.cols
-    assert len(picture_tokens(model, made)) == where.n_tokens
+    assert len(picture_tokens(FAMILY, model, made)) == where.n_tokens
     assert where.input_px == f"{wide * 14} x {high * 14}"
 
 
 def test_V6_columns_follow_the_place_holders_in_the_prompt():
-    where = Layout(PatchGrid.stretched(2, 3, 60, 40), np.arange(6).reshape(2, 3), 6, "56 x 84")
+    where = Layout.whole(PatchGrid.stretched(2, 3, 60, 40), "56 x 84")
     is_picture = np.array([0, 0, 1, 1, 1, 1, 1, 1, 0], bool)
-    np.testing.assert_array_equal(where.columns(is_picture), [[2, 3, 4], [5, 6, 7]])
+    (columns,) = where.columns(is_picture)
+    np.testing.assert_array_equal(columns, [[2, 3, 4], [5, 6, 7]])
 
 
 @pytest.mark.parametrize("n", [0, 5, 7, 576])
 def test_V6_V19_another_number_of_tokens_than_the_grids_is_refused(n):
-    where = Layout(PatchGrid.stretched(2, 3, 60, 40), np.arange(6).reshape(2, 3), 6, "56 x 84")
+    where = Layout.whole(PatchGrid.stretched(2, 3, 60, 40), "56 x 84")
     with pytest.raises(AttentionError, match=f"holds {n} picture tokens.* 2 x 3 patches needs 6"):
         where.columns(np.ones(n, bool))
 
@@ -154,4 +155,47 @@ def test_a_film_or_two_pictures_are_refused():
 
 def test_an_unknown_family_is_refused_with_the_shapes_it_would_need():
     with pytest.raises(AttentionError, match=r'"newvl".*853 x 601.*pixel_values \(5, 3, 384, 384\)'):
-        layout_of("newvl", {"pixel_values": (5, 3, 384, 384)})
+        family_of("newvl", {"pixel_values": (5, 3, 384, 384)})
+
+
+def test_a_token_cannot_be_two_patches():
+    grid = PatchGrid.stretched(2, 3, 60, 40)
+    views = (
+        PatchView("tiles", grid, np.arange(6).reshape(2, 3)),
+        PatchView("whole", grid, np.arange(5, 11).reshape(2, 3)),
+    )
+    with pytest.raises(ValueError, match="each once"):
+        Layout(views, 11, "56 x 84")
+
+
+OWN = """
+from gazelab.attention.grids import Family, Layout
+from gazelab.core.geometry import PatchGrid
+
+def layout(inputs, config, width_px, height_px):
+    return Layout.whole(PatchGrid.stretched(2, 2, width_px, height_px), "own")
+
+FAMILY = Family(layout)
+"""
+
+
+def test_a_family_of_the_users_own_comes_from_a_named_file(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(OWN)
+    assert family_of("newvl", file=file).layout({}, None, 10, 10).input_px == "own"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [("FAMILY = 3", "no FAMILY"), ("import nothing_such", "cannot be run"), ("def (", "cannot be run")],
+)
+def test_a_users_file_that_gives_no_family_is_told(tmp_path, text, told):
+    file = tmp_path / "mine.py"
+    file.write_text(text)
+    with pytest.raises(AttentionError, match=rf"mine\.py.*{told}|{told}.*mine\.py"):
+        family_of("newvl", file=file)
+
+
+def test_a_users_file_that_is_not_there_is_told(tmp_path):
+    with pytest.raises(AttentionError, match=r"absent\.py"):
+        family_of("newvl", file=tmp_path / "absent.py")

@@ -21,7 +21,7 @@ def test_it_tells_each_token_and_writes_trace_and_heat_map(tmp_path):
     )
     assert told == ["12"]
     assert done.trace.answer == "12"
-    trace, heat = done.files
+    trace, _description, heat = done.files
     assert load_trace(trace).prompt == "How high?"
     assert load_picture(heat).width_px == 40
 

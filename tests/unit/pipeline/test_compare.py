@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gazelab.attention.base import TokenStep, trace_of
+from gazelab.attention.base import TokenStep, TraceHead, trace_of
 from gazelab.core.attention import AttentionTrace
 from gazelab.core.errors import ConfigError, SessionError
 from gazelab.core.geometry import PatchGrid, Screen
@@ -41,8 +41,10 @@ class FixedModel:
         self.cell = (row, col)
         self.n_runs = 0
 
-    def grid(self, picture: Picture) -> PatchGrid:
-        return PatchGrid.stretched(3, 4, picture.width_px, picture.height_px)
+    def head(self, picture: Picture, question: str) -> TraceHead:
+        grid = PatchGrid.stretched(3, 4, picture.width_px, picture.height_px)
+        about = (self.model_id, self.revision, picture.sha256, question)
+        return TraceHead(*about, grid, self.layers, self.n_heads, self.kind)
 
     def stream(self, picture: Picture, question: str, max_tokens: int = 8) -> Iterator[TokenStep]:
         weights = np.zeros((1, 1, 3, 4), np.float16)
@@ -55,10 +57,8 @@ class FixedModel:
 
     def trace(self, picture: Picture, question: str, max_tokens: int = 8) -> AttentionTrace:
         self.n_runs += 1
-        return trace_of(self, picture, question, list(self.stream(picture, question)))
-
-    def note(self, picture: Picture, question: str) -> tuple[str, dict[str, str]]:
-        return "", {}
+        steps = list(self.stream(picture, question))
+        return trace_of(self.head(picture, question), steps, self.answer_text(steps))
 
 
 def cell_of_first_look(replay: Replay) -> tuple[int, int]:
@@ -118,7 +118,7 @@ def test_a_broken_stored_trace_is_made_again(tmp_path):
     model = FixedModel(1, 1)
     replay = Replay.open(path)
     trace_for(replay, replay.trials[0], model)
-    next(replay.session.derived.glob("attention_*.npz")).write_bytes(b"torn")
+    next(replay.session.derived.glob("attention_*.safetensors")).write_bytes(b"torn")
     assert trace_for(replay, replay.trials[0], model).answer == "12"
     assert model.n_runs == 2
 
