@@ -6,6 +6,8 @@ from typing import Any
 
 from torch import nn
 
+from gazelab.core.errors import AttentionError
+
 
 def attention_configs(model: nn.Module) -> dict[str, Any]:
     """Find every configuration in a model that names an attention kernel.
@@ -49,6 +51,8 @@ def attention_implementations(model: nn.Module) -> dict[str, str | None]:
 class RestoredImplementations:
     """Remember the kernel of each part of a model and put it back, whatever happens in between.
 
+    Whether `generate` may compile the model is remembered, too.
+
     Parameters
     ----------
     model : torch.nn.Module
@@ -57,13 +61,49 @@ class RestoredImplementations:
 
     def __init__(self, model: nn.Module) -> None:
         self._before = [(config, _read(config)) for config in attention_configs(model).values()]
+        self._settings = getattr(model, "generation_config", None)
+        self._compiles = getattr(self._settings, "disable_compile", None)
+
+    def forbid_compiling(self) -> None:
+        """With some caches `generate` compiles the model by itself, and a tap would be left out of it."""
+        if self._settings is not None:
+            self._settings.disable_compile = True
 
     def restore(self) -> None:
         """Put every kernel back."""
+        if self._settings is not None:
+            self._settings.disable_compile = self._compiles
         for config, implementation in self._before:
             if _read(config) != implementation:
                 # The public setter refuses None and hands values down to sub-configurations.
                 config._attn_implementation_internal = implementation
+
+
+def set_implementation(stack: Any, name: str) -> None:
+    """Make a sub-model, and what is in it, use a kernel.
+
+    Raises
+    ------
+    AttentionError
+        It refuses the kernel, or keeps its own.
+    """
+    where = type(stack).__name__
+    try:
+        stack.set_attn_implementation(name)
+    except (ValueError, KeyError, ImportError) as fault:
+        raise AttentionError(f"it refuses the tap ({fault}).", where=where) from fault
+    used = attention_implementations(stack).get("")
+    if used != name:
+        raise AttentionError(f"it kept the {used} kernel instead of {name}.", where=where)
+
+
+def bypassed(model_name: str) -> AttentionError:
+    """Say that a model cannot be tapped, and what to do."""
+    return AttentionError(
+        "its attention does not go through the attention interface with sdpa, so it cannot be tapped.",
+        where=model_name,
+        todo='Use method="eager"; gazelab.attention.eager.eager_memory_bytes() says what that costs.',
+    )
 
 
 def _read(config: Any) -> str | None:

@@ -7,9 +7,12 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+HIDDEN = -1e37
+"""Scores below this are of keys that the query may not see."""
+
 
 @torch.no_grad()
-def row_weights(
+def row_scores(
     query: Tensor,
     key: Tensor,
     mask: Tensor | None,
@@ -19,7 +22,7 @@ def row_weights(
     causal: bool,
     bias: Tensor | None = None,
 ) -> Tensor:
-    """Compute the attention weights of a few query rows.
+    """Compute the scores of a few query rows: what goes into the softmax.
 
     Parameters
     ----------
@@ -40,54 +43,61 @@ def row_weights(
 
     Returns
     -------
-    Tensor, shape (row, head, key), float32
-        Each row sums to 1. float32 throughout, since half precision overflows in q Kᵀ on long inputs.
+    Tensor, shape (head, row, key), float32 (float64 for a float64 model)
+        Keys that a row may not see are below `HIDDEN`. Never in half precision: q Kᵀ overflows float16 on
+        long inputs, and loses two of bfloat16's three digits.
     """
     _, heads, n_queries, width = query.shape
     key_heads, n_keys = key.shape[1], key.shape[2]
-    picked = query[0, :, list(rows)].float()
-    grouped = picked.reshape(key_heads, heads // key_heads * len(rows), width)
-    scores = torch.matmul(grouped, key[0].float().transpose(-2, -1))
-    scores = scores.reshape(heads, len(rows), n_keys)
-    scores = scores * (width**-0.5 if scaling is None else scaling)
+    kind = torch.promote_types(query.dtype, torch.float32)
+    factor = width**-0.5 if scaling is None else scaling
+    # One matrix product per key head, its query heads stacked: no key is copied for a head that shares it.
+    grouped = (_picked(query[0], rows).to(kind) * factor).reshape(key_heads, -1, width)
+    scores = torch.bmm(grouped, key[0].to(kind).transpose(1, 2)).view(heads, len(rows), n_keys)
     if bias is not None:
-        scores = scores + _rows_of(bias, rows, n_keys).float()
+        scores = scores + _rows_of(bias, rows, n_keys).to(kind)
     if mask is not None:
-        picked_mask = _rows_of(mask, rows, n_keys)
-        if picked_mask.dtype == torch.bool:
-            scores = scores.masked_fill(~picked_mask, float("-inf"))
-        else:
-            scores = scores + picked_mask.float()
-    elif causal and n_queries > 1:
+        seen = _rows_of(mask, rows, n_keys)
+        if seen.dtype == torch.bool:
+            return scores.masked_fill_(~seen, torch.finfo(kind).min)
+        return (scores + seen.to(kind)).clamp_(min=torch.finfo(kind).min)
+    if causal and n_queries > 1:
         at = torch.arange(n_keys, device=scores.device)
         later = at[None] > torch.as_tensor(list(rows), device=scores.device)[:, None]
-        scores = scores.masked_fill(later, float("-inf"))
-    return scores.softmax(-1).transpose(0, 1)
+        return scores.masked_fill_(later, torch.finfo(kind).min)
+    return scores
 
 
-def aligned(weights: Tensor, total: int) -> Tensor:
-    """Put the weights of a layer's keys at the keys' places in the whole sequence.
-
-    A sliding-window layer's cached step holds the last keys only: the columns before them are zeros. A
-    preallocated cache holds places that are not filled yet: they are cut off.
-
-    Parameters
-    ----------
-    weights : Tensor, shape (row, head, key)
-    total : int
-        Tokens in the sequence so far, those of this pass included.
+def row_weights(
+    query: Tensor,
+    key: Tensor,
+    mask: Tensor | None,
+    rows: Sequence[int],
+    *,
+    scaling: float | None,
+    causal: bool,
+    bias: Tensor | None = None,
+) -> Tensor:
+    """Compute the attention weights of a few query rows; the parameters are those of `row_scores`.
 
     Returns
     -------
-    Tensor, shape (row, head, total)
+    Tensor, shape (head, row, key)
+        Each row sums to 1. A row that may see nothing (padding) is uniform, as in the library's eager
+        attention.
     """
-    missing = total - weights.shape[-1]
-    if missing > 0:
-        return torch.nn.functional.pad(weights, (missing, 0))
-    return weights[..., :total]
+    return row_scores(query, key, mask, rows, scaling=scaling, causal=causal, bias=bias).softmax(-1)
+
+
+def _picked(of_queries: Tensor, rows: Sequence[int]) -> Tensor:
+    """(head, query, …) to (head, row, …); neighbouring rows are not copied."""
+    first, last = rows[0], rows[-1]
+    if last - first + 1 == len(rows):
+        return of_queries[:, first : last + 1]
+    return of_queries[:, list(rows)]
 
 
 def _rows_of(mask: Tensor, rows: Sequence[int], n_keys: int) -> Tensor:
     """(1, 1 or head, query or 1, key) to (1 or head, row, key)."""
-    picked = mask[0, :, list(rows)] if mask.shape[2] > 1 else mask[0]
+    picked = _picked(mask[0], rows) if mask.shape[2] > 1 else mask[0]
     return picked[..., :n_keys]

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from torch import Tensor, nn
 from transformers import AttentionInterface, AttentionMaskInterface
 
-from gazelab.attention.captured import TapRow, picture_row, stack_layers, whole_row
+from gazelab.attention.captured import PassRows, TapRow, picture_row, score_row, stacked, whole_row
 from gazelab.attention.decoder import (
     Kind,
     attention_modules,
@@ -25,8 +25,8 @@ from gazelab.attention.decoder import (
     uses_interface,
 )
 from gazelab.attention.eager import weights_in
-from gazelab.attention.implementations import RestoredImplementations, attention_implementations
-from gazelab.attention.row_weights import aligned, row_weights
+from gazelab.attention.implementations import RestoredImplementations, bypassed, set_implementation
+from gazelab.attention.row_weights import row_scores
 from gazelab.attention.rows import Rows, wanted_rows
 from gazelab.core.errors import AttentionError
 
@@ -39,7 +39,7 @@ class AttentionTap:
 
     A context manager round `generate` or a forward pass, batch 1. On leaving, the model is as it was: the
     attention implementation of every sub-model is put back and no hook stays. Inside, the output is that of
-    the sdpa kernel.
+    the sdpa kernel. Everything is computed where the model is (CPU, CUDA, MPS), and comes out once a row.
 
     Parameters
     ----------
@@ -50,14 +50,20 @@ class AttentionTap:
         forward pass, the row that predicts the next token.
     layers : sequence of int, optional
         Which decoder layers; negative numbers count from the end; all by default.
+    heads : sequence of int, optional
+        Which query heads of each layer; negative numbers count from the end; all by default.
     picture : array of int, optional
-        Key positions of the picture's tokens: only these columns are kept, with the sums on text and sink.
+        Key positions of the picture's tokens, of all its views one after another: these columns, the others
+        (text) and the sums on text and sink are kept apart.
     kind : "self" or "cross"
         The decoder's attention to its own sequence, or (encoder-decoder models) to the encoder's.
     method : "interface" or "eager"
         "eager" is for models that bypass the attention interface: their own eager attention runs, the wanted
         rows are taken from each layer's N×N matrix, and the matrix is dropped layer by layer. Estimate the
         memory first with `gazelab.attention.eager.eager_memory_bytes`.
+    before_softmax : bool
+        Keep the scores q·k (scaled, with position bias) instead of the weights; keys that a row may not see
+        are -inf.
     dtype : dtype
         Of the stored weights; float16 halves the memory.
     on_row : callable, optional
@@ -66,8 +72,8 @@ class AttentionTap:
     Raises
     ------
     AttentionError
-        The model bypasses the interface, is tapped already, is run with a batch, or a layer's weights are
-        not finite.
+        The model bypasses the interface, is tapped already, is run with a batch or compiled, or a layer's
+        weights are not finite.
 
     Examples
     --------
@@ -83,19 +89,28 @@ class AttentionTap:
         rows: Rows = "last",
         layers: Sequence[int] | None = None,
         *,
+        heads: Sequence[int] | None = None,
         picture: ArrayLike | None = None,
         kind: Kind = "self",
         method: Literal["interface", "eager"] = "interface",
+        before_softmax: bool = False,
         dtype: DTypeLike = np.float32,
         on_row: Callable[[TapRow], None] | None = None,
     ) -> None:
         wanted_rows(rows, 0, 1)  # refuses an unknown word before the model runs
+        if before_softmax and (method == "eager" or picture is not None):
+            raise AttentionError(
+                "scores before the softmax are not read from eager attention, nor by shares of a picture.",
+                todo="Leave `method` and `picture` out.",
+            )
         self.model = model
         self.kind = kind
         self.method = method
         self.captured: list[TapRow] = []
         self._rows_wanted = rows
-        self._picture = None if picture is None else np.asarray(picture, np.int64).ravel()
+        self._heads = None if heads is None else tuple(int(head) for head in heads)
+        self._picture = None if picture is None else _columns(picture)
+        self._before_softmax = before_softmax
         self._dtype = np.dtype(dtype)
         self._on_row = on_row
         self._stack = decoder_of(model)
@@ -107,7 +122,7 @@ class AttentionTap:
         self._past = 0
         self._called = False
         self._positions: list[int] = []
-        self._pass: dict[int, Tensor] = {}
+        self._pass: PassRows | None = None
 
     def __enter__(self) -> Self:
         if any(module in _TAPPED for module in self._modules):
@@ -115,6 +130,7 @@ class AttentionTap:
         before = RestoredImplementations(self.model)
         self._restore = before.restore
         try:
+            before.forbid_compiling()
             self._switch()
             self._hooks.append(self._stack.register_forward_pre_hook(self._pass_begins, with_kwargs=True))
             self._hooks.append(self._stack.register_forward_hook(self._pass_ends))
@@ -140,7 +156,7 @@ class AttentionTap:
             if _TAPPED.get(module) is self:
                 del _TAPPED[module]
         self._restore()
-        self._pass.clear()
+        self._pass = None
 
     @property
     def rows(self) -> tuple[int, ...]:
@@ -159,7 +175,7 @@ class AttentionTap:
         Returns
         -------
         numpy.ndarray, shape (token, layer, head, key)
-            Keys that a row cannot see yet are 0.
+            Keys that a row cannot see yet are 0 (-inf for scores).
 
         Raises
         ------
@@ -172,11 +188,7 @@ class AttentionTap:
             raise AttentionError(
                 "no attention was read.", todo="Run `generate` or a forward pass inside the `with` block."
             )
-        longest = max(row.weights.shape[-1] for row in self.captured)
-        out = np.zeros((len(self.captured), *self.captured[0].weights.shape[:2], longest), self._dtype)
-        for i, row in enumerate(self.captured):
-            out[i, ..., : row.weights.shape[-1]] = row.weights
-        return out
+        return stacked(self.captured, -np.inf if self._before_softmax else 0.0)
 
     def _switch(self) -> None:
         """Make the decoder call the tap, or its own eager attention."""
@@ -186,36 +198,20 @@ class AttentionTap:
             for module in self._modules:
                 self._hooks.append(module.register_forward_hook(self._eager_layer))
             if uses_interface(self._stack):  # else it knows no other way than its own
-                self._set_implementation("eager")
+                set_implementation(self._stack, "eager")
             return
         if not can_be_tapped(self._stack):
-            raise self._bypassed()
+            raise bypassed(self._name)
         AttentionInterface.register(TAP, _tapped_attention)
         AttentionMaskInterface.register(TAP, AttentionMaskInterface()["sdpa"])
-        self._set_implementation(TAP)
+        set_implementation(self._stack, TAP)
         top = self.model.config
         if (getattr(top, "_attn_implementation", None) or "eager") not in (TAP, "sdpa", "eager"):
             # Some models make the decoder's mask in the outer model: it must be one that sdpa understands.
             top._attn_implementation_internal = TAP
 
-    def _set_implementation(self, name: str) -> None:
-        try:
-            self._stack.set_attn_implementation(name)
-        except (ValueError, KeyError, ImportError) as fault:
-            raise AttentionError(f"it refuses the tap ({fault}).", where=self._name) from fault
-        used = attention_implementations(self._stack).get("")
-        if used != name:
-            raise AttentionError(f"it kept the {used} kernel instead of {name}.", where=self._name)
-
-    def _bypassed(self) -> AttentionError:
-        return AttentionError(
-            "its attention does not go through the attention interface with sdpa, so it cannot be tapped.",
-            where=self._name,
-            todo='Use method="eager"; gazelab.attention.eager.eager_memory_bytes() says what that costs.',
-        )
-
     def _pass_begins(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        self._pass.clear()
+        self._pass = PassRows(self._layers, self._heads)
         self._positions = []
         self._called = False
         # The argument is being renamed from `past_key_values` to `cache`.
@@ -229,25 +225,25 @@ class AttentionTap:
         """Compute the wanted rows of one layer of the running forward pass; called by the model."""
         causal = options.get("is_causal")
         rows = self._rows_of_layer(module, query.shape[0], query.shape[2])
-        if rows:
-            weights = row_weights(
-                query,
-                key,
-                mask,
-                rows,
-                scaling=options.get("scaling"),
-                causal=bool(getattr(module, "is_causal", True) if causal is None else causal),
-                bias=options.get("position_bias"),
-            )
-            self._pass[self._modules[module]] = self._aligned(weights, query.shape[2])
+        if not rows:
+            return
+        scores = row_scores(
+            query,
+            key,
+            mask,
+            rows,
+            scaling=options.get("scaling"),
+            causal=bool(getattr(module, "is_causal", True) if causal is None else causal),
+            bias=options.get("position_bias"),
+        )
+        self._put(module, scores if self._before_softmax else scores.softmax(-1), query.shape[2])
 
     def _eager_layer(self, module: nn.Module, args: tuple[Any, ...], output: Any) -> Any:
         """Take the wanted rows from a layer's full matrix, and the matrix out of the layer's output."""
         at, full = weights_in(output, self._name)
         rows = self._rows_of_layer(module, full.shape[0], full.shape[2])
         if rows:
-            weights = full[0, :, rows].detach().float().transpose(0, 1)
-            self._pass[self._modules[module]] = self._aligned(weights, full.shape[2])
+            self._put(module, full[0, :, rows].detach().float(), full.shape[2])
         return (*output[:at], None, *output[at + 1 :])
 
     def _rows_of_layer(self, module: nn.Module, batch: int, n_queries: int) -> list[int]:
@@ -262,33 +258,45 @@ class AttentionTap:
         self._positions = wanted_rows(self._rows_wanted, self._past, self._past + n_queries)
         return [position - self._past for position in self._positions]
 
-    def _aligned(self, weights: Tensor, n_queries: int) -> Tensor:
-        return weights if self.kind == "cross" else aligned(weights, self._past + n_queries)
+    def _put(self, module: nn.Module, weights: Tensor, n_queries: int) -> None:
+        if self._pass is None:
+            raise AttentionError("a layer was run outside the decoder's forward pass.", where=self._name)
+        n_keys = weights.shape[-1] if self.kind == "cross" else self._past + n_queries
+        self._pass.put(self._modules[module], weights, n_keys)
 
     def _pass_ends(self, module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
         """Check the layers of this forward pass, and store its rows."""
         if not self._called:
-            raise self._bypassed()
+            raise bypassed(self._name)
         if not self._positions:
             return
-        missing = set(self._layers) - set(self._pass)
+        held, self._pass = self._pass, None
+        if held is None:
+            return
+        layers, weights = held.taken()
+        missing = sorted(set(self._layers) - set(layers))
         if self._strict and missing:
             raise AttentionError(
-                f"the layers {sorted(missing)} do not go through the attention interface.",
-                where=self._name,
+                f"the layers {missing} do not go through the attention interface.", where=self._name
             )
-        layers, stacked = stack_layers(self._pass, self._name)
-        self._pass.clear()
         for i, position in enumerate(self._positions):
-            row = self._stored(position, layers, stacked[:, i])
+            row = self._stored(position, layers, weights[:, :, i])
             self.captured.append(row)
             if self._on_row is not None:
                 self._on_row(row)
 
     def _stored(self, position: int, layers: tuple[int, ...], weights: Tensor) -> TapRow:
-        if self._picture is None:
-            return whole_row(position, layers, weights, self._dtype)
-        return picture_row(position, layers, weights, self._dtype, self._picture)
+        given = (position, layers, weights, self._dtype, self._name)
+        if self._before_softmax:
+            return score_row(*given)
+        return whole_row(*given) if self._picture is None else picture_row(*given, self._picture)
+
+
+def _columns(picture: ArrayLike) -> NDArray[np.int64]:
+    columns = np.asarray(picture, np.int64).ravel()
+    if not len(columns) or len(np.unique(columns)) != len(columns):
+        raise AttentionError("the picture's columns are none, or one is named twice.")
+    return columns
 
 
 def _tapped_attention(

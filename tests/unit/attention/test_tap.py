@@ -356,3 +356,79 @@ def test_the_estimate_of_eager_memory_grows_with_the_square_of_the_prompt():
     assert eager_memory_bytes(model, 1000) == 4 * 1000**2 * (4 + 8)
     assert eager_memory_bytes(model, 1000, kept=True) == 4 * 1000**2 * (3 * 4 + 8)
     assert eager_memory_bytes(model.to(torch.bfloat16), 2000, kept=True) == 4 * 2000**2 * (3 * 2 + 8)
+
+
+def test_chosen_heads_are_those_of_the_whole():
+    model, ids = tiny.llama(), tiny.prompt()
+    with AttentionTap(model) as whole:
+        tiny.generate(model, ids, n=3)
+    with AttentionTap(model, heads=[-1, 1]) as tap:
+        tiny.generate(model, ids, n=3)
+    np.testing.assert_array_equal(tap.weights, whole.weights[:, :, [1, 3]])
+    with pytest.raises(AttentionError, match=r"no head 4.*heads 0 to 3"), AttentionTap(model, heads=[4]):
+        model(ids)
+
+
+def test_scores_before_the_softmax_give_the_weights_after_it():
+    model, ids = tiny.gemma3(), tiny.prompt(9)
+    with AttentionTap(model, rows="all", before_softmax=True) as scores, torch.no_grad():
+        model(ids)
+    with AttentionTap(model, rows="all") as tap, torch.no_grad():
+        model(ids)
+    later = np.triu(np.ones((9, 9), bool), 1)
+    assert np.all(scores.weights.transpose(1, 2, 0, 3)[:, :, later] == -np.inf)
+    after = torch.from_numpy(scores.weights).softmax(-1).numpy()
+    np.testing.assert_allclose(after, tap.weights, atol=1e-6)
+    with pytest.raises(AttentionError, match="scores before the softmax"):
+        AttentionTap(model, method="eager", before_softmax=True)
+
+
+@pytest.mark.parametrize("picture", [[], [3, 4, 3]])
+def test_columns_that_would_break_the_shares_are_refused(picture):
+    with pytest.raises(AttentionError, match="none, or one is named twice"):
+        AttentionTap(tiny.llama(), picture=picture)
+
+
+def test_a_cache_that_would_compile_the_model_is_read_as_any_other():
+    model, ids = tiny.llama(), tiny.prompt(9)
+    with AttentionTap(model) as grown:
+        tiny.generate(model, ids, n=4)
+    with AttentionTap(model) as static:
+        assert model.generation_config.disable_compile
+        tiny.generate(model, ids, n=4, cache_implementation="static")
+    assert model.generation_config.disable_compile is None
+    assert static.rows == grown.rows
+    np.testing.assert_allclose(static.weights, grown.weights, atol=1e-5)
+
+
+def test_a_compiled_model_is_refused():
+    compiled = nn.Sequential()
+    compiled._orig_mod = tiny.llama()  # as torch.compile wraps it
+    with pytest.raises(AttentionError, match="compiled model cannot be tapped"):
+        AttentionTap(compiled)
+
+
+def test_a_query_that_may_see_nothing_is_no_fault():
+    model, ids = tiny.llama(), tiny.prompt(8)
+    mask = torch.ones_like(ids)
+    mask[:, :3] = 0
+    with AttentionTap(model, rows="all") as tap, torch.no_grad():
+        model(ids, attention_mask=mask)
+    model.set_attn_implementation("eager")
+    with torch.no_grad():
+        full = torch.stack(model(ids, attention_mask=mask, output_attentions=True).attentions)[:, 0].numpy()
+    np.testing.assert_allclose(tap.weights[3:].transpose(1, 2, 0, 3), full[:, :, 3:], atol=1e-5)
+
+
+def test_an_encoders_padding_is_never_looked_at():
+    model, ids = tiny.bart(), tiny.prompt(9)
+    mask = torch.ones_like(ids)
+    mask[:, 6:] = 0
+    with AttentionTap(model, kind="cross", picture=range(1, 5)) as tap:
+        tiny.generate(model, ids, n=3, attention_mask=mask)
+    for row in tap.captured:
+        assert row.text_weights.shape == (2, 4, 5)  # keys 0 and 5 to 8
+        assert np.all(row.text_weights[..., 2:] == 0)
+        shares = row.weights.sum(-1) + row.sink_share + row.text_share
+        np.testing.assert_allclose(shares, 1, atol=1e-6)
+        np.testing.assert_allclose(row.sink_share, row.text_weights[..., 0], atol=1e-6)
