@@ -12,7 +12,7 @@ from gazelab.core.errors import AttentionError
 
 Kind = Literal["self", "cross"]
 _ATTENTION = re.compile(r"(attention|attn)(?!.*(layer|block)$)", re.IGNORECASE)
-_CROSS = re.compile(r"cross|encoder_attn|encdec", re.IGNORECASE)
+_CROSS = re.compile(r"cross|encoder_attn|encdec|encoder_decoder", re.IGNORECASE)
 
 
 def decoder_of(model: Any) -> Any:
@@ -31,8 +31,11 @@ def decoder_of(model: Any) -> Any:
         )
     if not hasattr(model, "get_decoder") or not hasattr(model, "config"):
         raise AttentionError("not a Hugging Face model, so it cannot be tapped.", where=type(model).__name__)
-    decoder = model.get_decoder()
-    return decoder if hasattr(decoder, "set_attn_implementation") else model
+    decoder = model
+    # A vision-language model may name a whole encoder-decoder, whose decoder is called past its own forward.
+    while hasattr(inner := decoder.get_decoder(), "set_attn_implementation") and inner is not decoder:
+        decoder = inner
+    return decoder
 
 
 def n_heads(decoder: Any) -> int:

@@ -40,12 +40,13 @@ class HuggingFaceModel:
     ----------
     checkpoint : Checkpoint
     instruction : str
-        Put after each question, so that the answer is short; stored with every trace.
+        Put after each question, so that the answer is short; stored with every trace. Empty for families
+        that do not follow one.
     """
 
     def __init__(self, checkpoint: Checkpoint, instruction: str = INSTRUCTION) -> None:
         self.checkpoint = checkpoint
-        self.instruction = instruction
+        self.instruction = instruction if checkpoint.family.instructed else ""
         self.model_id = checkpoint.name
         self.kind: str = checkpoint.family.kind
         decoder = decoder_of(checkpoint.model)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -125,6 +126,14 @@ class Family:
         (model, inputs) → (token, width) in the language model's space; used to prove a grid.
     ask : callable, optional
         (parts, image, question) → `Asked`, for families that fit nothing of the above.
+    instructed : bool
+        Whether a sentence that asks for a short answer is put after the question; not for models that were
+        never taught to follow one.
+    apart : callable
+        (model) → context in which nothing but attention carries one patch to another's token; used to prove a
+        grid.
+    variant : callable, optional
+        (configuration) → the `Family` of that checkpoint, where its parts decide how it is asked.
     """
 
     layout: LayoutOf
@@ -136,6 +145,13 @@ class Family:
     extra: Callable[[Parts, NDArray[np.bool_]], dict[str, Tensor]] = no_extra
     picture_tokens: Callable[[Any, Mapping[str, Any]], Tensor] = image_features
     ask: Callable[[Parts, Image, str], Asked] | None = None
+    instructed: bool = True
+    apart: Callable[[Any], AbstractContextManager[Any]] = nullcontext
+    variant: Callable[[Any], Family] | None = None
+
+    def of(self, config: Any) -> Family:
+        """Give the family of one checkpoint, by its configuration."""
+        return self if self.variant is None else self.variant(config)
 
 
 def ask(family: Family, parts: Parts, image: Image, question: str) -> Asked:

@@ -86,7 +86,7 @@ def token_changes(
     numpy.ndarray, shape (edit, token)
         Largest absolute change over a token's values.
     """
-    with patches_apart(model):
+    with patches_apart(model), family.apart(model):
         base = picture_tokens(family, model, before)
         moved = [(picture_tokens(family, model, after) - base).abs().amax(-1).numpy() for after in edited]
     return np.asarray(moved, np.float64)
