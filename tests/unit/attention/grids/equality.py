@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from PIL import Image
 
 from gazelab.attention.decoder import can_be_tapped, decoder_of
 from gazelab.attention.generation import generate_answer
@@ -56,6 +57,43 @@ def check_equality(
     _check_stream(model, picture, question, plain, eager, asked)
     assert _state(hf) == before
     return asked
+
+
+def check_input(
+    model: HuggingFaceModel,
+    processor: Any,
+    picture: Picture,
+    question: str = QUESTION,
+    text: str | None = None,
+    **options: Any,
+) -> None:
+    """Assert that the input is, to the last number, what the family's own processor makes.
+
+    Parameters
+    ----------
+    processor
+        Of the library, made of the checkpoint's tokenizer and picture processor.
+    text : str, optional
+        The prompt as the user of that processor writes it; from the chat template by default.
+    options
+        Of the processor's call.
+    """
+    if text is None:
+        asked = f"{question}\n{model.instruction}"
+        content = [{"type": "image"}, {"type": "text", "text": asked}]
+        text = model.checkpoint.tokenizer.apply_chat_template(
+            [{"role": "user", "content": content}], tokenize=False, add_generation_prompt=True
+        )
+    bos = model.checkpoint.tokenizer.bos_token
+    if bos and text.startswith(bos):
+        options["add_special_tokens"] = False  # as the library's `apply_chat_template` does
+    image = Image.fromarray(picture.rgb)
+    theirs = dict(processor(text=[text], images=[image], return_tensors="pt", **options))
+    theirs.pop("labels", None)  # for training
+    ours = model.ask(picture, question).tensors
+    assert set(ours) == set(theirs)
+    for name, value in theirs.items():
+        assert torch.equal(ours[name], value), name
 
 
 def _check_stream(
