@@ -1,4 +1,4 @@
-"""The verbs that look at what was recorded: replay, compare, attend."""
+"""The verbs that look at what was recorded: replay, compare."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gazelab.attention.maps import Method, Sinks
+from gazelab.cli.map_options import HeadsOption, LayersOption, MethodOption, SinksOption, map_choice
 from gazelab.cli.options import (
     DataOption,
     DetectorOption,
@@ -26,20 +26,7 @@ from gazelab.pipeline.layers import Layers
 if TYPE_CHECKING:
     from gazelab.core.errors import GazelabError
     from gazelab.pipeline.compare import SkippedTrial, TrialComparison
-    from gazelab.pipeline.map_choice import MapChoice
 
-MethodOption = Annotated[
-    Method, typer.Option("--method", help="How layers, heads and tokens are put together.")
-]
-LayersOption = Annotated[
-    str, typer.Option("--layers", help="Layers, as 0,1,-1; all by default.", show_default=False)
-]
-HeadsOption = Annotated[
-    str, typer.Option("--heads", help="Heads, as 0,3; all by default.", show_default=False)
-]
-SinksOption = Annotated[
-    Sinks, typer.Option("--sinks", help="Keep or drop patches that draw attention whatever is asked.")
-]
 GazeOption = Annotated[
     Layers,
     typer.Option(
@@ -186,71 +173,6 @@ def _say_result(session: str, result: TrialComparison | SkippedTrial) -> None:
     if result.quality is not None and result.quality.reasons:
         typer.echo(one_line(f"gaze: {result.quality.verdict}, {'; '.join(result.quality.reasons)}"))
     typer.echo(table_text(score_table(result.agreement)))
-
-
-def attend(
-    picture: Annotated[Path, typer.Argument(help="A chart: PNG, JPEG, …")],
-    question: Annotated[str, typer.Argument(help="What to ask about it.")],
-    model: ModelOption = None,
-    out: Annotated[Path, typer.Option(help="Folder for the trace and the heat map.")] = Path("out/attend"),
-    max_tokens: Annotated[int, typer.Option(min=1, max=512, help="Longest answer.")] = 32,
-    method: MethodOption = "mean",
-    layers: LayersOption = "",
-    heads: HeadsOption = "",
-    sinks: SinksOption = "keep",
-    device: Annotated[str, typer.Option(help="cpu, cuda or mps.")] = "cpu",
-    online: Annotated[bool, typer.Option(help="Allow the checkpoint to be downloaded.")] = False,
-    trust_remote_code: Annotated[
-        bool, typer.Option("--trust-remote-code", help="Let the checkpoint run its own code.")
-    ] = False,
-) -> None:
-    """Ask a model about one picture.
-
-    Prints each token as it comes and writes where the model looked.
-
-    Example: gazelab attend chart.png "Which bar is highest?" --layers -1
-    """
-    from gazelab.attention.base import TokenStep, open_model
-    from gazelab.core.picture import load_picture
-    from gazelab.pipeline.attend import attend as run
-
-    choice = map_choice(method, layers, heads, sinks)
-    shown = load_picture(picture)
-    opened = open_model(model_name(model, None), device, online=online, trust_remote_code=trust_remote_code)
-
-    def say(step: TokenStep) -> None:
-        share = float(step.weights.astype(float).sum((-2, -1)).mean())
-        top = "  ".join(f"{text!r} {p:.2f}" for text, p in step.top[:3])
-        typer.echo(f"{step.text!r:16} on the picture {share:.3f}   {top}")
-
-    done = run(opened, shown, question, out, choice, max_tokens, say)
-    typer.echo(f"Answer: {one_line(done.trace.answer)}")
-    for path in done.files:
-        typer.echo(f"Wrote {path}")
-
-
-def map_choice(method: Method, layers: str, heads: str, sinks: Sinks) -> MapChoice:
-    """Read the options that choose a map.
-
-    Raises
-    ------
-    ConfigError
-        Layers or heads are no list of numbers.
-    """
-    from gazelab.pipeline.map_choice import MapChoice
-
-    return MapChoice(method, _numbers("--layers", layers), _numbers("--heads", heads), None, sinks)
-
-
-def _numbers(option: str, text: str) -> tuple[int, ...] | None:
-    from gazelab.core.errors import ConfigError
-
-    if not text.strip():
-        return None
-    try:
-        return tuple(int(part) for part in text.split(","))
-    except ValueError as fault:
-        raise ConfigError(f"{option} {text!r} is no list of numbers.", todo="Write it as 0,1,-1.") from fault
 
 
 def _say(done: int, total: int, name: str) -> None:

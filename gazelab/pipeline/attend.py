@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gazelab.attention.base import AttentionModel, TokenStep, trace_of
-from gazelab.attention.maps import display_scale
 from gazelab.attention.trace_store import TraceWriter
 from gazelab.core.attention import AttentionMap, AttentionTrace
 from gazelab.core.errors import AttentionError
 from gazelab.core.picture import Picture, encode_png
+from gazelab.pipeline.attend_pictures import contact_sheet, overlay
 from gazelab.pipeline.map_choice import MapChoice
-
-HEAT_STOPS = np.array([[255, 247, 188], [254, 217, 118], [253, 141, 60], [227, 74, 51], [128, 0, 38]], float)
-HEAT_OPACITY = 0.75
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +36,7 @@ def attend(
     max_tokens: int,
     on_token: Callable[[TokenStep], None] | None = None,
 ) -> Attended:
-    """Answer a question and write the trace and a heat map into a folder.
+    """Answer a question, and write the trace and pictures of it into a folder.
 
     Parameters
     ----------
@@ -47,9 +44,10 @@ def attend(
     picture : Picture
     question : str
     out : Path
-        Folder for `attention_*.safetensors` and the PNG beside it.
+        Folder for `attention_*.safetensors`, its description as JSON, and the PNG files beside them: the map
+        of the whole answer, one of each token, and a sheet with one map a layer.
     choice : MapChoice
-        What the heat map is made of.
+        What the maps are made of.
     max_tokens : int
     on_token : callable, optional
         Called with each token as soon as it is known.
@@ -71,27 +69,30 @@ def attend(
         path = writer.finish(model.answer_text(steps))
     trace = trace_of(head, steps, model.answer_text(steps))
     chosen = choice.of(trace)
-    heat = path.with_suffix(".png")
+    drawn = _draw(path, picture, trace, choice, chosen)
+    return Attended(trace, chosen, (path, path.with_suffix(".json"), *drawn))
+
+
+def _draw(
+    path: Path, picture: Picture, trace: AttentionTrace, choice: MapChoice, chosen: AttentionMap
+) -> list[Path]:
+    """Write the pictures beside a trace; those that an earlier, longer answer left go."""
+    stem = path.with_suffix("")
+    for old in path.parent.glob(f"{stem.name}_token*.png"):
+        old.unlink(missing_ok=True)
+    pictures = {"answer": overlay(picture, chosen)}
+    if len(trace.tokens) > 1 and choice.tokens is None:
+        for i in range(len(trace.tokens)):
+            pictures[f"token{i:02}"] = overlay(picture, replace(choice, tokens=(i,)).of(trace))
+    pictures["layers"] = contact_sheet(picture, trace, choice)
+    return [_write_png(path.parent / f"{stem.name}_{name}.png", rgb) for name, rgb in pictures.items()]
+
+
+def _write_png(path: Path, rgb: NDArray[np.uint8]) -> Path:
     try:
-        heat.write_bytes(encode_png(overlay(picture, chosen)))
+        path.write_bytes(encode_png(rgb))
     except OSError as fault:
         raise AttentionError(
-            f"the heat map cannot be written ({fault.strerror}).", where=heat, todo="Choose another --out."
+            f"the heat map cannot be written ({fault.strerror}).", where=path, todo="Choose another --out."
         ) from fault
-    return Attended(trace, chosen, (path, path.with_suffix(".json"), heat))
-
-
-def overlay(picture: Picture, chosen: AttentionMap) -> NDArray[np.uint8]:
-    """Lay a map over its picture by the patches' exact rectangles; opacity grows with the weight.
-
-    Returns
-    -------
-    numpy.ndarray, shape (height, width, 3), uint8
-    """
-    density = chosen.grid.paint(np.nan_to_num(chosen.values), picture.height_px, picture.width_px)
-    scaled = display_scale(density)
-    place = np.linspace(0, 1, len(HEAT_STOPS))
-    colour = np.stack([np.interp(scaled, place, HEAT_STOPS[:, c]) for c in range(3)], -1)
-    alpha = (scaled * HEAT_OPACITY)[..., None]
-    out: NDArray[np.uint8] = np.round(picture.rgb * (1 - alpha) + colour * alpha).astype(np.uint8)
-    return out
+    return path

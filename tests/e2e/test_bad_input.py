@@ -204,7 +204,7 @@ def test_a_profile_that_is_not_there(tmp_path):
 def test_a_chart_that_is_no_picture(tmp_path, content):
     chart = tmp_path / "chart.png"
     chart.write_bytes(content)
-    done = gazelab("attend", chart, "What is the value of May?", "--out", tmp_path / "out")
+    done = gazelab("attend", chart, "--question", "What is the value of May?", "--out", tmp_path / "out")
     sentence = done.refusal()
     assert sentence.startswith(f"{chart}: not a picture that can be read")
     assert " at 0x" not in sentence
@@ -214,7 +214,7 @@ def test_a_chart_that_is_no_picture(tmp_path, content):
 
 def test_a_chart_that_is_not_there(tmp_path):
     chart = tmp_path / "chart.png"
-    done = gazelab("attend", chart, "What?", "--out", tmp_path / "out")
+    done = gazelab("attend", chart, "--question", "What?", "--out", tmp_path / "out")
     assert done.refusal() == f"{chart}: there is no such file. Check the path."
 
 
@@ -222,7 +222,9 @@ def test_a_model_that_is_not_there(tmp_path):
     from PIL import Image
 
     Image.new("RGB", (64, 48), "white").save(tmp_path / "chart.png")
-    done = gazelab("attend", tmp_path / "chart.png", "What?", "--model", "chartreeder", "--out", tmp_path)
+    done = gazelab(
+        "attend", tmp_path / "chart.png", "--question", "What?", "--model", "chartreeder", "--out", tmp_path
+    )
     sentence = done.refusal()
     assert sentence.startswith("chartreeder: ")
     assert "'chartreader'" in sentence
@@ -282,7 +284,7 @@ def test_a_session_id_that_is_taken(tmp_path, video):
         (("record", "--seconds", "soon"), "--seconds"),
         (("record", "--secnods", "3"), "--secnods"),
         (("compare",), "sessions"),
-        (("attend", "chart.png", "What?", "--method", "best"), "--method"),
+        (("attend", "chart.png", "--question", "What?", "--method", "best"), "--method"),
     ],
 )
 def test_wrong_arguments(arguments, named):

@@ -28,7 +28,7 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def wrote(done: Finished) -> dict[str, Path]:
     """The files that it said it wrote, by kind."""
     paths = [Path(line.removeprefix("Wrote ")) for line in done.out.splitlines() if line.startswith("Wrote ")]
-    return {path.suffix: path for path in paths}
+    return {path.stem.rsplit("_", 1)[1] if path.suffix == ".png" else path.suffix: path for path in paths}
 
 
 def tokens_told(done: Finished) -> list[str]:
@@ -36,7 +36,7 @@ def tokens_told(done: Finished) -> list[str]:
 
 
 def test_the_embedded_model_answers_and_shows_where_it_looked(tmp_path):
-    done = gazelab("attend", CHART.source, CHART.question, "--out", tmp_path)
+    done = gazelab("attend", CHART.source, "--question", CHART.question, "--out", tmp_path)
     done.worked()
     files = wrote(done)
     trace = load_trace(files[".safetensors"])
@@ -47,7 +47,7 @@ def test_the_embedded_model_answers_and_shows_where_it_looked(tmp_path):
     assert f"Answer: {trace.answer}\n" in done.out
     whole = trace.weights.astype(float).sum((-2, -1)) + trace.text_share + trace.sink_share
     np.testing.assert_allclose(whole, 1, atol=0.01)
-    heat = load_picture(files[".png"])
+    heat = load_picture(files["answer"])
     shown = CHART.picture()
     assert heat.rgb.shape == shown.rgb.shape
     assert (heat.rgb != shown.rgb).any()
@@ -56,9 +56,11 @@ def test_the_embedded_model_answers_and_shows_where_it_looked(tmp_path):
 def test_layers_heads_and_sinks_can_be_chosen(tmp_path):
     heats = []
     for name, chosen in (("all", ()), ("one", ("--layers", "-1", "--heads", "0", "--sinks", "drop"))):
-        done = gazelab("attend", CHART.source, CHART.question, "--out", tmp_path / name, *chosen)
+        done = gazelab(
+            "attend", CHART.source, "--question", CHART.question, "--out", tmp_path / name, *chosen
+        )
         done.worked()
-        heats.append(load_picture(wrote(done)[".png"]).rgb)
+        heats.append(load_picture(wrote(done)["answer"]).rgb)
     assert (heats[0] != heats[1]).any()
 
 
@@ -67,14 +69,16 @@ def test_layers_heads_and_sinks_can_be_chosen(tmp_path):
     [("--layers", "first", "'first'"), ("--layers", "99", "99"), ("--heads", "0,x", "'0,x'")],
 )
 def test_a_layer_that_is_not_there(tmp_path, option, value, named):
-    sentence = gazelab("attend", CHART.source, "What?", option, value, "--out", tmp_path / "out").refusal()
+    sentence = gazelab(
+        "attend", CHART.source, "--question", "What?", option, value, "--out", tmp_path / "out"
+    ).refusal()
     assert named in sentence
 
 
 @pytest.mark.slow
 def test_a_checkpoint_in_a_folder_answers_through_the_tap(tmp_path, checkpoint):
     done = gazelab(
-        *("attend", CHART.source, QUESTION, "--model", checkpoint, "--max-tokens", "3"),
+        *("attend", CHART.source, "--question", QUESTION, "--model", checkpoint, "--max-tokens", "3"),
         *("--layers", "0,1", "--out", tmp_path),
     )
     done.worked()
@@ -116,7 +120,18 @@ def test_the_doctor_says_what_is_wrong_with_a_folder(tmp_path):
 def test_V14_a_special_token_in_the_question_is_read_as_text(tmp_path, checkpoint):
     question = "What is the value of <|image_pad|> ?"
     done = gazelab(
-        *("attend", CHART.source, question, "--model", checkpoint, "--max-tokens", "1", "--out", tmp_path)
+        *(
+            "attend",
+            CHART.source,
+            "--question",
+            question,
+            "--model",
+            checkpoint,
+            "--max-tokens",
+            "1",
+            "--out",
+            tmp_path,
+        )
     )
     done.worked()
     trace = load_trace(wrote(done)[".safetensors"])

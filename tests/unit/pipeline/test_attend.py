@@ -1,12 +1,17 @@
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
 from gazelab.attention.trace_store import load_trace
+from gazelab.core.attention import AttentionMap, AttentionTrace
 from gazelab.core.errors import AttentionError
+from gazelab.core.geometry import PatchGrid
 from gazelab.core.picture import Picture, load_picture
-from gazelab.pipeline.attend import attend, overlay
+from gazelab.pipeline.attend import attend
+from gazelab.pipeline.attend_pictures import contact_sheet, overlay, unseen
 from gazelab.pipeline.map_choice import MapChoice
 
 from .test_compare import FixedModel
@@ -21,9 +26,11 @@ def test_it_tells_each_token_and_writes_trace_and_heat_map(tmp_path):
     )
     assert told == ["12"]
     assert done.trace.answer == "12"
-    trace, _description, heat = done.files
+    trace, description, heat, layers = done.files
     assert load_trace(trace).prompt == "How high?"
+    assert json.loads(description.read_text(encoding="utf-8"))["answer"] == "12"
     assert load_picture(heat).width_px == 40
+    assert layers.name.endswith("_layers.png")
 
 
 @pytest.mark.parametrize(
@@ -46,6 +53,50 @@ def test_U3_the_heat_lies_on_the_cell_that_was_looked_at_and_nowhere_else(tmp_pa
 
 def test_a_heat_map_that_cannot_be_written_is_said(tmp_path):
     trace = attend(FixedModel(0, 3), WHITE, "?", tmp_path / "first", MapChoice(), 8).files[0]
-    (tmp_path / "second" / trace.with_suffix(".png").name).mkdir(parents=True)
-    with pytest.raises(AttentionError, match="heat map cannot be written"):
+    (tmp_path / "second" / f"{trace.stem}_layers.png").mkdir(parents=True)
+    with pytest.raises(AttentionError, match=r"_layers\.png: the heat map cannot be written"):
         attend(FixedModel(0, 3), WHITE, "?", tmp_path / "second", MapChoice(), 8)
+    assert load_trace(tmp_path / "second" / trace.name).answer == "12"
+
+
+def test_a_longer_answer_has_a_picture_of_each_token(tmp_path):
+    class TwoTokens(FixedModel):
+        def stream(self, picture, question, max_tokens=8):
+            yield from super().stream(picture, question)
+            yield from super().stream(picture, question)
+
+    done = attend(TwoTokens(0, 3), WHITE, "?", tmp_path, MapChoice(), 8)
+    drawn = [path.stem.rsplit("_", 1)[1] for path in done.files if path.suffix == ".png"]
+    assert drawn == ["answer", "token00", "token01", "layers"]
+    attend(FixedModel(0, 3), WHITE, "?", tmp_path, MapChoice(), 8)
+    left = sorted(path.stem.rsplit("_", 1)[1] for path in tmp_path.glob("*.png"))
+    assert left == ["answer", "layers"]
+
+
+def test_V11_what_the_model_cannot_see_is_striped_and_the_rest_is_not():
+    grid = PatchGrid(np.array([10.0, 20, 30]), np.array([0.0, 30]), 40, 30)
+    hidden = unseen(grid, 30, 40)
+    assert hidden[:, :10].all()
+    assert hidden[:, 30:].all()
+    assert not hidden[:, 10:30].any()
+    drawn = overlay(WHITE, AttentionMap(np.array([[0.0, 0.0]]), grid))
+    assert (drawn[:, 10:30] == 255).all()
+    assert 0.3 < (drawn[:, :10] != 255).mean() < 0.7
+
+
+def test_the_sheet_has_a_map_for_each_chosen_layer(tmp_path):
+    weights = np.zeros((1, 3, 2, 3, 4))
+    for layer in range(3):
+        weights[0, layer, :, layer, 1] = 0.5  # layer n looks at row n
+    rest = np.full((1, 3, 2), 0.5, np.float32)
+    grid = PatchGrid.stretched(3, 4, 40, 30)
+    half = weights.astype(np.float16)
+    made = AttentionTrace("m", "r", "s", "?", ("12",), grid, half, (2, 4, 6), rest, 0 * rest)
+    sheet = contact_sheet(WHITE, made, MapChoice())
+    one = contact_sheet(WHITE, made, MapChoice(layers=(-1,)))
+    assert sheet.shape[0] == one.shape[0]
+    assert sheet.shape[1] == 10 + 3 * 50  # three cells of 40 px and gaps of 10
+    assert one.shape[1] == 10 + 50
+    heated = [(sheet[30:60, 10 + 50 * k : 50 + 50 * k] != 255).any(-1).any(1) for k in range(3)]
+    for layer, rows in enumerate(heated):
+        assert np.flatnonzero(rows).tolist() == list(range(10 * layer, 10 * layer + 10))

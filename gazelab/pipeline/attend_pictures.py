@@ -1,0 +1,107 @@
+"""Pictures of where a model looked: a map over its chart, and a sheet with one map a layer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw, ImageFont
+
+from gazelab.attention.maps import display_scale
+from gazelab.core.attention import AttentionMap, AttentionTrace
+from gazelab.core.geometry import PatchGrid
+from gazelab.core.picture import Picture
+from gazelab.pipeline.map_choice import MapChoice
+
+HEAT_STOPS = np.array([[255, 247, 188], [254, 217, 118], [253, 141, 60], [227, 74, 51], [128, 0, 38]], float)
+HEAT_OPACITY = 0.75
+UNSEEN_GREY, UNSEEN_OPACITY, UNSEEN_STRIPE_PX = 120, 0.45, 12
+SHEET_COLUMNS, THUMBNAIL_PX, GAP_PX, CAPTION_PX = 6, 240, 10, 20
+
+Pixels = NDArray[np.uint8]
+
+
+def overlay(picture: Picture, chosen: AttentionMap) -> Pixels:
+    """Lay a map over its picture by the patches' exact rectangles; opacity grows with the weight.
+
+    What the model cannot see, such as sides that it crops away, is striped grey.
+
+    Returns
+    -------
+    numpy.ndarray, shape (height, width, 3), uint8
+    """
+    density = chosen.grid.paint(np.nan_to_num(chosen.values), picture.height_px, picture.width_px)
+    scaled = display_scale(density)
+    place = np.linspace(0, 1, len(HEAT_STOPS))
+    colour = np.stack([np.interp(scaled, place, HEAT_STOPS[:, c]) for c in range(3)], -1)
+    alpha = (scaled * HEAT_OPACITY)[..., None]
+    mixed = picture.rgb * (1 - alpha) + colour * alpha
+    striped = unseen(chosen.grid, picture.height_px, picture.width_px) & _stripes(mixed.shape[:2])
+    mixed[striped] = mixed[striped] * (1 - UNSEEN_OPACITY) + UNSEEN_GREY * UNSEEN_OPACITY
+    out: Pixels = np.round(mixed).astype(np.uint8)
+    return out
+
+
+def unseen(grid: PatchGrid, height_px: int, width_px: int) -> NDArray[np.bool_]:
+    """Find the pixels that no patch covers.
+
+    Returns
+    -------
+    numpy.ndarray, shape (height, width), bool
+    """
+    x_px, y_px = np.arange(width_px) + 0.5, np.arange(height_px) + 0.5
+    x, y = grid.x_edges_px, grid.y_edges_px
+    outside_x, outside_y = (x_px < x[0]) | (x_px > x[-1]), (y_px < y[0]) | (y_px > y[-1])
+    return np.asarray(outside_y[:, None] | outside_x[None])
+
+
+def contact_sheet(picture: Picture, trace: AttentionTrace, choice: MapChoice) -> Pixels:
+    """Draw one small map for each layer, with the share of the attention that fell on the chart.
+
+    Parameters
+    ----------
+    choice : MapChoice
+        How heads and tokens are put together ("mean" where its method is none that puts together); its
+        layers are the ones drawn, all by default.
+
+    Returns
+    -------
+    numpy.ndarray, shape (height, width, 3), uint8
+    """
+    layers = [trace.layers[n] if n < 0 else n for n in choice.layers or trace.layers]
+    together = choice if choice.method in ("mean", "max") else replace(choice, method="mean")
+    small = _small(picture)
+    columns = min(SHEET_COLUMNS, len(layers))
+    cell = small.width + GAP_PX, small.height + CAPTION_PX + GAP_PX
+    rows = -(-len(layers) // columns)
+    sheet = Image.new("RGB", (columns * cell[0] + GAP_PX, rows * cell[1] + GAP_PX), "white")
+    pen, font = ImageDraw.Draw(sheet), ImageFont.load_default(13)
+    for place, layer in enumerate(layers):
+        made = replace(together, layers=(layer,)).of(trace)
+        left, top = (GAP_PX + place % columns * cell[0], GAP_PX + place // columns * cell[1])
+        drawn = overlay(Picture.from_rgb(np.asarray(small)), _scaled_to(made, small.width, small.height))
+        sheet.paste(Image.fromarray(drawn), (left, top + CAPTION_PX))
+        share = (
+            f"{made.picture_share:.0%} on the chart" if np.isfinite(made.values).all() else "nothing on it"
+        )
+        pen.text((left, top), f"layer {layer}: {share}", "black", font)
+    return np.asarray(sheet, np.uint8)
+
+
+def _small(picture: Picture) -> Image.Image:
+    image = Image.fromarray(picture.rgb)
+    image.thumbnail((THUMBNAIL_PX, THUMBNAIL_PX), Image.Resampling.BOX)
+    return image
+
+
+def _scaled_to(made: AttentionMap, width_px: int, height_px: int) -> AttentionMap:
+    """Give the same map on a smaller copy of its picture."""
+    grid = made.grid
+    x, y = width_px / grid.picture_width_px, height_px / grid.picture_height_px
+    return replace(made, grid=PatchGrid(grid.x_edges_px * x, grid.y_edges_px * y, width_px, height_px))
+
+
+def _stripes(shape: tuple[int, ...]) -> NDArray[np.bool_]:
+    y, x = np.indices(shape)
+    return np.asarray((x + y) // UNSEEN_STRIPE_PX % 2 == 0)
