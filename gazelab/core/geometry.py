@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gazelab.core.errors import ConfigError
+from gazelab.core.intervals import overlap_shares
 
 Floats = NDArray[np.float64]
 
@@ -280,8 +281,8 @@ class PatchGrid:
         numpy.ndarray, shape (rows, cols)
             1 inside, 0 in the padding.
         """
-        x = _overlap(self.x_edges_px, np.array([0.0, self.picture_width_px]))[0]
-        y = _overlap(self.y_edges_px, np.array([0.0, self.picture_height_px]))[0]
+        x = overlap_shares(self.x_edges_px, np.array([0.0, self.picture_width_px]))[0]
+        y = overlap_shares(self.y_edges_px, np.array([0.0, self.picture_height_px]))[0]
         return np.outer(y, x)
 
     def paint(self, patch_map: ArrayLike, rows_px: int, cols_px: int) -> Floats:
@@ -301,22 +302,14 @@ class PatchGrid:
         values = np.asarray(patch_map, float)
         if values.shape != (self.rows, self.cols):
             raise ValueError(f"a map of shape {values.shape} on a grid of {self.rows} x {self.cols}")
-        x = _overlap(self.x_edges_px, np.linspace(0, self.picture_width_px, cols_px + 1))
-        y = _overlap(self.y_edges_px, np.linspace(0, self.picture_height_px, rows_px + 1))
+        x = overlap_shares(self.x_edges_px, np.linspace(0, self.picture_width_px, cols_px + 1))
+        y = overlap_shares(self.y_edges_px, np.linspace(0, self.picture_height_px, rows_px + 1))
         out: Floats = y @ values @ x.T
         return out
 
     def locate(self, x_px: ArrayLike, y_px: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Find the patch of each picture point: (row, col), or -1 where there is none."""
         return _bin(y_px, self.y_edges_px), _bin(x_px, self.x_edges_px)
-
-
-def _overlap(edges: Floats, raster: Floats) -> Floats:
-    """Share of each interval of `edges` that falls in each interval of `raster`: (raster, edges)."""
-    low = np.maximum(edges[None, :-1], raster[:-1, None])
-    high = np.minimum(edges[None, 1:], raster[1:, None])
-    out: Floats = np.clip(high - low, 0, None) / np.diff(edges)[None]
-    return out
 
 
 def _bin(values: ArrayLike, edges: Floats) -> NDArray[np.int64]:
