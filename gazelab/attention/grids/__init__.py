@@ -24,6 +24,7 @@ from gazelab.core.errors import AttentionError
 
 _HERE = "gazelab.attention.grids"
 FAMILIES = {
+    "florence2": f"{_HERE}.florence2",
     "qwen2_5_vl": f"{_HERE}.qwen2_5_vl",
 }
 """Hugging Face `model_type` to the module of its family."""
