@@ -9,9 +9,11 @@ from typing import Any
 from torch import Tensor, nn
 
 from gazelab.attention.decoder import is_attention
+from gazelab.attention.memory import told
 from gazelab.core.errors import AttentionError
 
-TOP = 5
+TOP = 50
+"""How many of the most probable tokens each step keeps; enough to show what a temperature would do."""
 Top = tuple[tuple[str, float], ...]
 OnToken = Callable[[int, int, Top], None]
 """Called with a token's index in the answer, its id, and the most probable tokens and probabilities."""
@@ -45,27 +47,28 @@ def generate_answer(
     Raises
     ------
     AttentionError
-        The model cannot be run on this input.
+        The model cannot be run on this input, or memory runs out.
     """
     runners_up = _RunnersUp(tokenizer)
     stream = _Stream(_end_marks(model, tokenizer), runners_up, on_token)
     try:
-        model.generate(
-            **tensors,
-            max_new_tokens=max_tokens,
-            do_sample=False,
-            num_beams=1,
-            repetition_penalty=1.0,
-            no_repeat_ngram_size=0,
-            pad_token_id=_pad(tokenizer),
-            logits_processor=[runners_up],
-            streamer=stream,
-        )
+        with told(model):
+            model.generate(
+                **tensors,
+                max_new_tokens=max_tokens,
+                do_sample=False,
+                num_beams=1,
+                repetition_penalty=1.0,
+                no_repeat_ngram_size=0,
+                disable_compile=True,
+                pad_token_id=_pad(tokenizer),
+                logits_processor=[runners_up],
+                streamer=stream,
+            )
     except (ValueError, RuntimeError, IndexError) as fault:
         raise AttentionError(
             f"the model cannot be run on this question ({fault}).",
             where=tokenizer.name_or_path or type(model).__name__,
-            todo="If memory ran out, take a smaller checkpoint or picture.",
         ) from fault
     return stream.ids
 
@@ -102,17 +105,21 @@ class _RunnersUp:
 
     def __init__(self, tokenizer: Any) -> None:
         self._tokenizer = tokenizer
+        self._texts: dict[int, str] = {}
         self.steps: list[Top] = []
 
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
         best = scores[0].float().softmax(-1).topk(min(TOP, scores.shape[-1]))
+        tokens, probabilities = best.indices.tolist(), best.values.tolist()
         self.steps.append(
-            tuple(
-                (str(self._tokenizer.decode([token])), probability)
-                for token, probability in zip(best.indices.tolist(), best.values.tolist(), strict=True)
-            )
+            tuple((self._text(token), p) for token, p in zip(tokens, probabilities, strict=True))
         )
         return scores
+
+    def _text(self, token: int) -> str:
+        if token not in self._texts:
+            self._texts[token] = str(self._tokenizer.decode([token]))
+        return self._texts[token]
 
 
 class _Stream:

@@ -25,7 +25,7 @@ TEXT = {
     "num_hidden_layers": 2,
     "num_attention_heads": 4,
     "num_key_value_heads": 2,
-    "initializer_range": 0.4,
+    "initializer_range": 0.2,
     "pad_token_id": 0,
     "bos_token_id": None,
     "eos_token_id": None,
@@ -106,7 +106,7 @@ def test_every_row_equals_eager_and_the_vision_tower_is_left_alone(family):
         assert attention_implementations(model) == before
         model.set_attn_implementation("eager")
         full = torch.stack(model(**inputs, output_attentions=True).attentions)[:, 0].numpy()
-    np.testing.assert_allclose(tap.weights.transpose(1, 2, 0, 3), full, atol=2e-5)
+    np.testing.assert_allclose(tap.weights.transpose(1, 2, 0, 3), full, atol=1e-6)
 
 
 @pytest.mark.parametrize("family", [llava, paligemma, gemma3, idefics3])
@@ -124,4 +124,4 @@ def test_generation_gives_the_rows_of_one_pass_over_the_whole(family):
         for layer, weights in enumerate(step):
             row = weights[0, :, -1].numpy()  # as wide as the layer's window
             expected = np.pad(row, ((0, 0), (n_keys - row.shape[-1], 0)))
-            np.testing.assert_allclose(tap.weights[k, layer, :, :n_keys], expected, atol=2e-5)
+            np.testing.assert_allclose(tap.weights[k, layer, :, :n_keys], expected, atol=1e-6)

@@ -1,0 +1,130 @@
+"""Attention to a given answer: prompt and answer read in one pass, each token's predicting row kept."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+from torch import Tensor
+from transformers.utils import ModelOutput
+
+from gazelab.attention.captured import TapRow
+from gazelab.attention.decoder import Kind
+from gazelab.attention.memory import told
+from gazelab.attention.rows import predicting_row
+from gazelab.attention.tap import AttentionTap
+from gazelab.core.errors import AttentionError
+
+
+@dataclass(frozen=True, eq=False)
+class ForcedAnswer:
+    """How a model looks, and what it expects, while a given answer is put into its mouth.
+
+    Attributes
+    ----------
+    rows : tuple of TapRow
+        One a token of the answer: the row that predicts it.
+    probability : numpy.ndarray, shape (token,), float32
+        Of each token of the answer, given those before it.
+    best : tuple of int
+        The token that the model itself would have said in each place.
+    """
+
+    rows: tuple[TapRow, ...]
+    probability: NDArray[np.float32]
+    best: tuple[int, ...]
+
+
+def forced_answer(
+    model: Any,
+    tensors: Mapping[str, Tensor],
+    answer_ids: Sequence[int],
+    *,
+    picture: ArrayLike | None = None,
+    kind: Kind = "self",
+    method: Literal["interface", "eager"] = "interface",
+    layers: Sequence[int] | None = None,
+    heads: Sequence[int] | None = None,
+    dtype: DTypeLike = np.float32,
+    on_row: Callable[[TapRow], None] | None = None,
+) -> ForcedAnswer:
+    """Read a prompt and a given answer in one pass (teacher forcing).
+
+    The rows are those of a generation that happens to give this answer.
+
+    Parameters
+    ----------
+    model : transformers.PreTrainedModel
+    tensors : mapping
+        What `model.generate` takes, batch 1: `input_ids` and what the picture became. Of an encoder-decoder
+        they go into the encoder; its decoder begins with `decoder_input_ids` or the model's start token.
+    answer_ids : sequence of int
+        Token ids of the answer, one or more.
+    picture, kind, method, layers, heads, dtype, on_row
+        As in `gazelab.attention.tap.AttentionTap`.
+
+    Raises
+    ------
+    AttentionError
+        The answer is empty, the model cannot be tapped, or memory runs out.
+    """
+    if not answer_ids:
+        raise AttentionError("an answer without tokens cannot be read.")
+    given, length = forced_inputs(model, tensors, list(answer_ids))
+    rows = slice(predicting_row(length, 0), predicting_row(length, len(answer_ids)))
+    tap = AttentionTap(
+        model,
+        rows,
+        layers,
+        heads=heads,
+        picture=picture,
+        kind=kind,
+        method=method,
+        dtype=dtype,
+        on_row=on_row,
+    )
+    with told(model), tap, torch.inference_mode():
+        logits = model(**given).logits[0, -len(answer_ids) :].float().softmax(-1)
+    said = torch.as_tensor(list(answer_ids), device=logits.device)[:, None]
+    return ForcedAnswer(
+        tuple(tap.captured),
+        logits.gather(1, said)[:, 0].cpu().numpy(),
+        tuple(int(token) for token in logits.argmax(-1)),
+    )
+
+
+def forced_inputs(
+    model: Any, tensors: Mapping[str, Tensor], answer_ids: list[int]
+) -> tuple[dict[str, Any], int]:
+    """Add an answer, without its last token, to what goes in; and give the prompt's length.
+
+    Returns
+    -------
+    inputs : dict
+        For the model's `forward`; logits are asked for the answer's tokens only.
+    length : int
+        Positions before the answer.
+    """
+    crosses = bool(getattr(model.config, "is_encoder_decoder", False))
+    name = "decoder_input_ids" if crosses else "input_ids"
+    given = dict(tensors)
+    if crosses and name not in given:
+        start = model.generation_config.decoder_start_token_id
+        if start is None:
+            start = getattr(model.config, "decoder_start_token_id", None) or model.config.pad_token_id
+        given[name] = torch.tensor([[int(start)]], device=model.device)
+    prompt = given.pop(name)
+    read = answer_ids[:-1]
+    for _ in read:
+        # The family's own rule of what a token of an answer is: its mask, its type, its position.
+        given = model._update_model_kwargs_for_generation(ModelOutput(), given, crosses)
+    given[name] = torch.cat([prompt, torch.tensor([read], dtype=prompt.dtype, device=prompt.device)], 1)
+    more: dict[str, Any] = {"use_cache": False}
+    if "logits_to_keep" in inspect.signature(model.forward).parameters:
+        more["logits_to_keep"] = len(answer_ids)
+    return {**given, **more}, int(prompt.shape[1])

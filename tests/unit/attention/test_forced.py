@@ -1,0 +1,75 @@
+import numpy as np
+import pytest
+import test_tap_vision as vision
+import tiny_models as tiny
+import torch
+
+from gazelab.attention.forced import forced_answer
+from gazelab.attention.tap import AttentionTap
+from gazelab.core.errors import AttentionError
+
+
+def test_V5_rows_of_a_given_answer_are_those_of_its_generation():
+    model, ids = tiny.llama(), tiny.prompt(17)
+    with AttentionTap(model) as tap:
+        answer = tiny.generate(model, ids, n=5)[0, 17:].tolist()
+    forced = forced_answer(model, {"input_ids": ids, "attention_mask": torch.ones_like(ids)}, answer)
+    assert [row.position for row in forced.rows] == [16, 17, 18, 19, 20]
+    for row, stepwise in zip(forced.rows, tap.captured, strict=True):
+        np.testing.assert_allclose(
+            row.weights[..., : stepwise.weights.shape[-1]], stepwise.weights, atol=1e-6
+        )
+    assert forced.best == tuple(answer)
+
+
+def test_probabilities_are_of_each_token_after_those_before_it():
+    model, ids = tiny.llama(), tiny.prompt(5)
+    forced = forced_answer(model, {"input_ids": ids}, [7, 9])
+    with torch.no_grad():
+        logits = model(torch.cat([ids, torch.tensor([[7]])], 1)).logits[0].softmax(-1)
+    np.testing.assert_allclose(forced.probability, [logits[4, 7], logits[5, 9]], atol=1e-6)
+
+
+@pytest.mark.parametrize("family", [vision.llava, vision.paligemma, vision.gemma3, vision.idefics3])
+def test_V5_with_a_picture_too_and_where_the_prefix_is_read_in_both_directions(family):
+    model, inputs = vision.ready(family)
+    length = inputs["input_ids"].shape[1]
+    picture = np.flatnonzero(inputs["input_ids"][0].numpy() == vision.PICTURE)
+    with AttentionTap(model, picture=picture) as tap:
+        answer = model.generate(**inputs, max_new_tokens=4, do_sample=False)[0, length:].tolist()
+    forced = forced_answer(model, inputs, answer, picture=picture)
+    assert forced.best == tuple(answer)
+    for row, stepwise in zip(forced.rows, tap.captured, strict=True):
+        assert row.position == stepwise.position
+        np.testing.assert_allclose(row.weights, stepwise.weights, atol=1e-6)
+        np.testing.assert_allclose(row.sink_share, stepwise.sink_share, atol=1e-6)
+        seen = stepwise.text_weights.shape[-1]
+        np.testing.assert_allclose(row.text_weights[..., :seen], stepwise.text_weights, atol=1e-6)
+        assert np.all(row.text_weights[..., seen:] == 0)
+
+
+@pytest.mark.parametrize("method", ["interface", "eager"])
+def test_V5_an_encoder_decoder_reads_a_given_answer_over_its_encoders_keys(method):
+    model, ids = tiny.bart(), tiny.prompt(9)
+    mask = torch.ones_like(ids)
+    mask[:, 7:] = 0
+    inputs = {"input_ids": ids, "attention_mask": mask}
+    with AttentionTap(model, kind="cross") as tap:
+        answer = model.generate(**inputs, max_new_tokens=4, do_sample=False)[0, 1:].tolist()
+    forced = forced_answer(model, inputs, answer, kind="cross", method=method)
+    assert len(forced.rows) == len(answer) > 1
+    for row, stepwise in zip(forced.rows, tap.captured, strict=True):
+        np.testing.assert_allclose(row.weights, stepwise.weights, atol=1e-6)
+
+
+def test_chosen_layers_and_heads_and_rows_as_they_come():
+    model, seen = tiny.llama(), []
+    inputs = {"input_ids": tiny.prompt(5)}
+    forced = forced_answer(model, inputs, [7, 9], layers=[1], heads=[0, 2], on_row=seen.append)
+    assert [row.weights.shape for row in forced.rows] == [(1, 2, 6), (1, 2, 6)]
+    assert tuple(seen) == forced.rows
+
+
+def test_an_answer_without_tokens_is_refused():
+    with pytest.raises(AttentionError, match="answer without tokens"):
+        forced_answer(tiny.llama(), {"input_ids": tiny.prompt(5)}, [])
