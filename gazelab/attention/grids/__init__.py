@@ -25,7 +25,9 @@ from gazelab.core.errors import AttentionError
 _HERE = "gazelab.attention.grids"
 FAMILIES = {
     "florence2": f"{_HERE}.florence2",
+    "idefics3": f"{_HERE}.idefics3",
     "qwen2_5_vl": f"{_HERE}.qwen2_5_vl",
+    "smolvlm": f"{_HERE}.smolvlm",
 }
 """Hugging Face `model_type` to the module of its family."""
 GROUP = "gazelab.grids"
