@@ -26,7 +26,13 @@ _HERE = "gazelab.attention.grids"
 FAMILIES = {
     "florence2": f"{_HERE}.florence2",
     "idefics3": f"{_HERE}.idefics3",
+    "llava": f"{_HERE}.llava",
+    "llava_next": f"{_HERE}.llava_next",
+    "llava_onevision": f"{_HERE}.llava_onevision",
+    "qwen2_vl": f"{_HERE}.qwen2_vl",
     "qwen2_5_vl": f"{_HERE}.qwen2_5_vl",
+    "qwen3_vl": f"{_HERE}.qwen3_vl",
+    "qwen3_vl_moe": f"{_HERE}.qwen3_vl",
     "smolvlm": f"{_HERE}.smolvlm",
 }
 """Hugging Face `model_type` to the module of its family."""

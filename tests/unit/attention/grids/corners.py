@@ -71,8 +71,8 @@ def corner_boxes(view: PatchView, width: int, height: int) -> list[Box]:
     x_px, y_px = int(width * 0.4), int(height * 0.7)
     rows, cols = view.grid.locate([x_px], [y_px])
     if rows[0] >= 0 and cols[0] >= 0:  # in the middle of its patch: a resize spreads what lies at the edge
-        x_px = int(view.grid.x_edges_px[cols[0] : cols[0] + 2].mean() - wide / 2)
-        y_px = int(view.grid.y_edges_px[rows[0] : rows[0] + 2].mean() - high / 2)
+        x_px = int(view.grid.x_edges_px[cols[0] : cols[0] + 2].clip(0, width).mean() - wide / 2)
+        y_px = int(view.grid.y_edges_px[rows[0] : rows[0] + 2].clip(0, height).mean() - high / 2)
     return [*corners, (x_px, y_px, x_px + wide, y_px + high)]
 
 
