@@ -34,7 +34,7 @@ class EmbeddedChartReader:
     )
 
     def __init__(self, reader: ChartReader) -> None:
-        self._reader = reader
+        self.reader = reader
         config = reader.network.config
         self.model_id = reader.model_id
         self.revision = reader.revision
@@ -54,9 +54,9 @@ class EmbeddedChartReader:
 
     def head(self, picture: Picture, question: str) -> TraceHead:
         """Lay the model's cells over a picture, and tell how it comes in and with which software."""
-        config = self._reader.network.config
+        config = self.reader.network.config
         size = f"{config.picture_width_px} x {config.picture_height_px}"
-        unknown = self._reader.unknown_words(question)
+        unknown = self.reader.unknown_words(question)
         words = f" Words that it does not know: {', '.join(unknown)}." if unknown else ""
         return TraceHead(
             self.model_id,
@@ -73,12 +73,12 @@ class EmbeddedChartReader:
 
     def stream(self, picture: Picture, question: str, max_tokens: int = MAX_TOKENS) -> Iterator[TokenStep]:
         """Answer a question, token by token."""
-        for step in self._reader.answer(picture.rgb, question, min(max_tokens, LONGEST_ANSWER)):
+        for step in self.reader.answer(picture.rgb, question, min(max_tokens, LONGEST_ANSWER)):
             yield _token_step(step)
 
     def answer_text(self, steps: Sequence[TokenStep]) -> str:
         """Give the answer without the working that may stand before it."""
-        return self._reader.answer_text(
+        return self.reader.answer_text(
             [AnswerStep(s.text, s.token_id, s.top[0][1], s.top, s.weights.astype(np.float32)) for s in steps]
         )
 

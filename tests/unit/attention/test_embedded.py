@@ -79,7 +79,7 @@ def test_an_answer_of_no_tokens_is_an_empty_trace(model, picture):
 @pytest.mark.parametrize(("row", "col"), [(0, 0), (5, 9), (10, 2), (11, 15)])
 def test_an_edit_in_a_cell_reaches_that_cell_and_its_neighbours_only(model, row, col):
     """Row-major order, shown by what changes; self-attention's output is zeroed so that nothing spreads."""
-    network = model._reader.network
+    network = model.reader.network
     for layer in network.encoder.layers:
         torch.nn.init.zeros_(layer.attention.output.weight)
     pixels = np.full((192, 256, 3), 200, np.uint8)

@@ -1,0 +1,1 @@
+"""For people who learn how such a model works: its words among themselves, and its vectors, made visible."""
