@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from gazelab.attention.grids.family import Family
-from gazelab.attention.grids.qwen import merged_layout as layout
+from gazelab.attention.grids.qwen import merged_layout
 
-FAMILY = Family(layout)
+FAMILY = Family(merged_layout)
