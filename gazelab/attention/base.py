@@ -8,7 +8,7 @@ it over with each token (`gazelab.attention.embedded`). Hugging Face models are 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -16,6 +16,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from gazelab.attention.hub_download import Progress, silent
 from gazelab.core.attention import AttentionTrace, LookView
 from gazelab.core.errors import AttentionError
 from gazelab.core.geometry import PatchGrid
@@ -132,6 +133,10 @@ def open_model(
     online: bool = False,
     trust_remote_code: bool = False,
     grid_file: Path | None = None,
+    revision: str | None = None,
+    quant: str | None = None,
+    progress: Progress = silent,
+    check: Callable[[], None] = lambda: None,
 ) -> AttentionModel:
     """Open a model by name.
 
@@ -151,6 +156,14 @@ def open_model(
     grid_file : Path, optional
         A Python file of the user's own that lays a family's tokens over the picture; see
         `gazelab.attention.grids`.
+    revision : str, optional
+        Of a checkpoint of the hub: a branch, a tag or a commit.
+    quant : str, optional
+        "4bit" or "8bit", where a library that can is installed.
+    progress : callable
+        Told of a download: (what, bytes done, bytes in all), first before anything is fetched.
+    check : callable
+        Called while a download runs; what it raises ends it, and the next one goes on from there.
 
     Returns
     -------
@@ -178,6 +191,10 @@ def open_model(
         online=online,
         trust_remote_code=trust_remote_code,
         grid_file=grid_file,
+        revision=revision,
+        quant=quant,
+        progress=progress,
+        check=check,
     )
 
 

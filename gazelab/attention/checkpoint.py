@@ -1,9 +1,10 @@
-"""Open a Hugging Face checkpoint from a folder: nothing fetched, no pickle, no foreign code, unless asked."""
+"""Open a Hugging Face checkpoint: nothing fetched, no pickle, no foreign code, unless asked."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,13 +16,31 @@ import numpy as np
 import torch
 from safetensors import SafetensorError
 from transformers import AutoConfig, AutoImageProcessor, AutoModelForImageTextToText, AutoTokenizer
+from transformers.models.auto.modeling_auto import (
+    MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
+    MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES,
+)
 from transformers.utils import logging
 
+from gazelab.attention.checkpoint_files import (
+    PROCESSORS,
+    TOKENIZERS,
+    check_folder,
+    check_weights,
+    first_of,
+    read_json,
+    weights_sha256,
+)
+from gazelab.attention.checkpoint_memory import check_memory, free_memory_bytes, needed_bytes
+from gazelab.attention.checkpoint_options import ModelOptions
+from gazelab.attention.checkpoint_placement import check_device, check_dtype, quantisation
+from gazelab.attention.checkpoint_template import find_template
 from gazelab.attention.grids import Family, family_of
+from gazelab.attention.hub import cached_folder, commit_of, is_hub_name, plan_download
+from gazelab.attention.hub_download import Progress, download, silent
 from gazelab.core.errors import AttentionError
 
 _BROKEN = (OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError, ImportError)
-_FILES = ("*.json", "*.safetensors", "*.jinja", "*.txt", "*.model")
 
 
 @dataclass(eq=False)
@@ -37,6 +56,10 @@ class Checkpoint:
         Of transformers.
     family : Family
         How pictures and questions go in.
+    template : tuple of (str, str)
+        The chat template and the file that it is from; empty if there is none.
+    quant : str, optional
+        "4bit", "8bit".
     """
 
     name: str
@@ -46,16 +69,13 @@ class Checkpoint:
     image_processor: Any
     model: Any
     family: Family
+    template: tuple[str, str] = ("", "")
+    quant: str | None = None
 
     @cached_property
     def revision(self) -> str:
-        """SHA-256 of the weight files, in the order of their names."""
-        digest = hashlib.sha256()
-        for path in sorted(self.folder.glob("*.safetensors")):
-            with path.open("rb") as file:
-                while block := file.read(1 << 20):
-                    digest.update(block)
-        return digest.hexdigest()
+        """The hub's commit (40 digits); for a folder of the user's own the weights' SHA-256 (64 digits)."""
+        return commit_of(self.folder) or weights_sha256(self.folder)
 
     @property
     def picture_id(self) -> int:
@@ -72,86 +92,174 @@ class Checkpoint:
         raise AttentionError("its config.json names no picture token.", where=self.name)
 
     def versions(self) -> dict[str, str]:
-        """Name what turns a picture and a question into tensors and an answer."""
+        """Name what turns a picture and a question into tensors and an answer, with hashes."""
+        template, file = self.template
+        settings = json.dumps(self.image_processor.to_dict(), sort_keys=True, default=str)
         return {
             **{name: version(name) for name in ("torch", "transformers", "tokenizers", "pillow")},
             "processor": type(self.image_processor).__name__,
+            "processor_settings": settings,
+            "processor_settings_sha256": _sha256(settings),
+            "tokenizer": type(self.tokenizer).__name__,
+            "chat_template": template,
+            "chat_template_file": file or "none",
+            "chat_template_sha256": _sha256(template),
             "dtype": str(self.model.dtype).removeprefix("torch."),
+            "quant": self.quant or "none",
             "device": str(self.model.device),
         }
 
 
 def open_checkpoint(
     name: str,
-    device: str,
-    *,
-    dtype: str,
-    online: bool,
-    trust_remote_code: bool,
-    grid_file: Path | None = None,
+    options: ModelOptions = ModelOptions(),  # noqa: B008  (frozen)
+    progress: Progress = silent,
+    check: Callable[[], None] = lambda: None,
 ) -> Checkpoint:
-    """Load a checkpoint; see `gazelab.attention.base.open_model` for the arguments and errors."""
-    folder = _folder(name, online)
-    options = {"local_files_only": True, "trust_remote_code": trust_remote_code}
-    with _named(name):
-        config = AutoConfig.from_pretrained(folder, **options)
+    """Load a checkpoint.
+
+    Parameters
+    ----------
+    name : str
+        A folder, or a checkpoint's id at the hub.
+    options : ModelOptions
+    progress : callable
+        Told of a download: its size before the first byte, then every MB.
+    check : callable
+        Called while a download runs; may raise to end it.
+
+    Raises
+    ------
+    AttentionError
+        Anything that is wrong with it, each with the file or the option that it concerns.
+    """
+    check_dtype(options.dtype)
+    check_device(options.device)
+    quant = quantisation(options.quant, options.device)
+    folder = find_folder(name, options, progress, check)
+    check_folder(folder)
+    local = {"local_files_only": True, "trust_remote_code": options.trust_remote_code}
+    config = _config(folder, local, options.grid_file)
+    with _named(first_of(folder, PROCESSORS), "the picture processor cannot be read"):
         # The PIL way is chosen, not found: another resize gives other pixels, and so other maps.
-        image_processor = AutoImageProcessor.from_pretrained(folder, backend="pil", **options)
-        tokenizer = AutoTokenizer.from_pretrained(folder, **options)
-    family = family_of(config.model_type, _sample_shapes(image_processor), grid_file).of(config)
-    if dtype != "auto" and not isinstance(getattr(torch, dtype, None), torch.dtype):
-        raise AttentionError(f'"{dtype}" is no number type of torch.', todo="Use bfloat16 or float32.")
-    with _named(name):
+        image_processor = AutoImageProcessor.from_pretrained(folder, backend="pil", **local)
+    with _named(first_of(folder, TOKENIZERS), "the tokenizer cannot be read"):
+        tokenizer = AutoTokenizer.from_pretrained(folder, **local)
+    template = find_template(tokenizer, folder)
+    tokenizer.chat_template = template[0] or None
+    family = family_of(config.model_type, _sample_shapes(image_processor), options.grid_file).of(config)
+    check_weights(folder)
+    needed = needed_bytes(folder, options.dtype, options.quant)
+    check_memory(name, needed, free_memory_bytes(options.device), options.device)
+    model = _model(folder, options, quant, local)
+    return Checkpoint(
+        name, folder, config, tokenizer, image_processor, model, family, template, options.quant
+    )
+
+
+def find_folder(
+    name: str,
+    options: ModelOptions = ModelOptions(),  # noqa: B008  (frozen)
+    progress: Progress = silent,
+    check: Callable[[], None] = lambda: None,
+) -> Path:
+    """Find a checkpoint's folder: a folder, else the hub's cache on this computer, else a download if asked.
+
+    What is whole on this computer is taken as it is, asked or not: a newer one is had by its revision.
+
+    Raises
+    ------
+    AttentionError
+        There is none, or the download failed.
+    """
+    if name and Path(name).is_dir():
+        if options.revision is not None:
+            raise AttentionError("a folder has no revisions.", where=name, todo="Leave --revision out.")
+        return Path(name)
+    folder = cached_folder(name, options.revision)
+    lacks = "" if folder is None else _lacks(folder)
+    if folder is not None and not lacks:
+        return folder
+    if options.online and is_hub_name(name):
+        return download(plan_download(name, options.revision), progress, check)
+    if folder is not None:
+        raise AttentionError(
+            f"what is on this computer of it is not whole: {lacks}",
+            where=name,
+            todo="Finish the download with --download.",
+        )
+    version_of = f" in the revision {options.revision}" if options.revision else ""
+    raise AttentionError(
+        f"no such folder, and no such checkpoint on this machine{version_of}.",
+        where=name,
+        todo="Give the folder of a checkpoint, allow the download with --download, or use 'chartreader'."
+        if is_hub_name(name)
+        else "Give the folder of a checkpoint, an id such as owner/name, or 'chartreader'.",
+    )
+
+
+def _lacks(folder: Path) -> str:
+    """Say what a folder in the hub's cache lacks; empty if it is whole."""
+    try:
+        check_folder(folder)
+        check_weights(folder)
+    except AttentionError as fault:
+        return fault.what
+    return ""
+
+
+def _config(folder: Path, local: dict[str, Any], grid_file: Path | None) -> Any:
+    """Read the configuration; refuse what is not for pictures with questions."""
+    raw = read_json(folder / "config.json")
+    kind = raw.get("model_type")
+    own_code = bool(raw.get("auto_map")) and not local["trust_remote_code"]
+    if not isinstance(kind, str):
+        raise AttentionError("it names no model_type.", where=folder / "config.json", todo="Is it a model's?")
+    with _named(folder / "config.json", f'the model type "{kind}" cannot be read', own_code):
+        config = AutoConfig.from_pretrained(folder, **local)
+    known = config.model_type in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
+    if not known and grid_file is None and not local["trust_remote_code"]:
+        text_only = config.model_type in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
+        raise AttentionError(
+            f'it is of type "{config.model_type}", '
+            + (
+                "a language model for text alone." if text_only else "which answers no questions on pictures."
+            ),
+            where=folder,
+            todo="Take a vision-language checkpoint: gazelab models lists some.",
+        )
+    return config
+
+
+def _model(folder: Path, options: ModelOptions, quant: Any, local: dict[str, Any]) -> Any:
+    placed = {} if quant is None else {"quantization_config": quant, "device_map": {"": options.device}}
+    with _named(folder, "its weights cannot be loaded"):
         model = AutoModelForImageTextToText.from_pretrained(
-            folder, dtype=dtype, use_safetensors=True, **options
+            folder, dtype=options.dtype, use_safetensors=True, **placed, **local
         )
-        model = model.to(device).eval()
-    return Checkpoint(name, folder, config, tokenizer, image_processor, model, family)
-
-
-def _folder(name: str, online: bool) -> Path:
-    """Find the folder; a checkpoint's id is looked up in the local cache, and fetched only if `online`."""
-    if Path(name).is_dir():
-        folder = Path(name)
-    else:
-        from huggingface_hub import snapshot_download
-        from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
-
-        try:
-            folder = Path(snapshot_download(name, local_files_only=not online, allow_patterns=list(_FILES)))
-        except (HFValidationError, LocalEntryNotFoundError, HfHubHTTPError, OSError) as fault:
-            raise AttentionError(
-                "no such folder, and no such checkpoint on this machine.",
-                where=name,
-                todo="Give the folder of a checkpoint, allow the download of one, or use 'chartreader'.",
-            ) from fault
-    if not (folder / "config.json").is_file():
-        raise AttentionError(
-            "the folder holds no config.json, so it is no checkpoint.",
-            where=folder,
-            todo="Give the folder that holds config.json and the *.safetensors files.",
-        )
-    if not any(folder.glob("*.safetensors")):
-        raise AttentionError(
-            "the folder holds no *.safetensors file.",
-            where=folder,
-            todo="Other weight files can run code when they are read: convert them to safetensors first.",
-        )
-    return folder
+        return (model if quant is not None else model.to(options.device)).eval()
 
 
 @contextmanager
-def _named(name: str) -> Iterator[None]:
+def _named(where: Path, what: str, own_code: bool = False) -> Iterator[None]:
     """Turn what the library raises over a broken checkpoint into one error that names it."""
     bars = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()  # it writes to the terminal, and leaves a thread running
     try:
         yield
+    except (torch.OutOfMemoryError, MemoryError) as fault:
+        raise AttentionError(
+            "memory ran out while it was loaded.",
+            where=where,
+            todo="Take a smaller checkpoint, or try --dtype bfloat16 or --quant 4bit.",
+        ) from fault
     except (*_BROKEN, SafetensorError) as fault:
         raise AttentionError(
-            f"the checkpoint cannot be opened ({fault}).",
-            where=name,
-            todo="Check that the download is complete and that this transformers release knows it.",
+            f"{what} ({' '.join(str(fault).split())}).",
+            where=where,
+            todo="It brings code of its own: allow it with --trust-remote-code, if you trust its publisher."
+            if own_code
+            else f"Is the download complete, and made for transformers {version('transformers')}?",
         ) from fault
     finally:
         if bars:
@@ -164,3 +272,7 @@ def _sample_shapes(image_processor: Any) -> dict[str, tuple[int, ...]]:
     except ValueError:  # some want the question too
         return {}
     return {name: tuple(value.shape) for name, value in made.items() if hasattr(value, "shape")}
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

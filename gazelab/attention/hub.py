@@ -166,7 +166,9 @@ def plan_download(name: str, revision: str | None = None) -> DownloadPlan:
 
     with hub_faults(name):
         found = HfApi().model_info(name, revision=revision, files_metadata=True)
-    files = tuple(_remote_file(sibling) for sibling in found.siblings or [] if _wanted(sibling.rfilename))
+    wanted = [_remote_file(sibling) for sibling in found.siblings or [] if _wanted(sibling.rfilename)]
+    # The weights last: where they are, the rest is.
+    files = tuple(sorted(wanted, key=lambda file: (WEIGHTS.fullmatch(file.name) is not None, file.name)))
     names = [sibling.rfilename for sibling in found.siblings or []]
     check_listing(names, name)
     folder = Path(constants.HF_HUB_CACHE) / repo_folder_name(repo_id=found.id, repo_type="model")

@@ -14,10 +14,12 @@ from PIL import Image
 from gazelab.attention.base import MAX_TOKENS, TokenStep, TraceHead, trace_of
 from gazelab.attention.captured import TapRow
 from gazelab.attention.checkpoint import Checkpoint, open_checkpoint
+from gazelab.attention.checkpoint_options import ModelOptions
 from gazelab.attention.decoder import attention_modules, can_be_tapped, decoder_of, n_heads
 from gazelab.attention.eager import eager_memory_bytes
 from gazelab.attention.generation import Top, answer_text, generate_answer, interruptible, token_text
 from gazelab.attention.grids.family import Asked, ask
+from gazelab.attention.hub_download import Progress, silent
 from gazelab.attention.implementations import attention_implementations
 from gazelab.attention.prompt import escape_special
 from gazelab.attention.pushed import pulled
@@ -67,22 +69,18 @@ class HuggingFaceModel:
         online: bool = False,
         trust_remote_code: bool = False,
         grid_file: Path | None = None,
+        revision: str | None = None,
+        quant: str | None = None,
+        progress: Progress = silent,
+        check: Callable[[], None] = lambda: None,
     ) -> HuggingFaceModel:
         """Open a checkpoint; see `gazelab.attention.base.open_model`."""
-        return cls(
-            open_checkpoint(
-                name,
-                device,
-                dtype=dtype,
-                online=online,
-                trust_remote_code=trust_remote_code,
-                grid_file=grid_file,
-            )
-        )
+        options = ModelOptions(device, dtype, online, trust_remote_code, grid_file, revision, quant)
+        return cls(open_checkpoint(name, options, progress, check))
 
     @property
     def revision(self) -> str:
-        """SHA-256 of the weight files."""
+        """The hub's commit, or the SHA-256 of the weights of a folder."""
         return self.checkpoint.revision
 
     def head(self, picture: Picture, question: str) -> TraceHead:
