@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from gazelab.attention.base import AttentionModel, open_model
+from gazelab.attention.decoder import Kind
 from gazelab.attention.eager import eager_memory_bytes
 from gazelab.attention.grids.proof import picture_tokens, token_changes
 from gazelab.attention.huggingface import EAGER_BUDGET_BYTES, HuggingFaceModel
@@ -105,11 +106,12 @@ def _tap_equals_eager(model: HuggingFaceModel) -> tuple[bool, str]:
     """Compare the last rows of one pass with the library's own eager attention."""
     hf = model.checkpoint.model
     asked = model.ask(_drawn(*SIZES_PX[1]), QUESTION)
-    n_tokens = asked.tensors["input_ids"].shape[1]
+    n_tokens = sum(columns.size for columns in asked.columns) + len(asked.prompt_tokens)
     needed = eager_memory_bytes(hf, n_tokens)
     if needed > EAGER_BUDGET_BYTES:
         return False, f"not tried: eager attention over {n_tokens} tokens needs {needed / 1e9:.1f} GB."
-    tapped, eager = (_last_rows(hf, asked.tensors, method) for method in ("interface", "eager"))
+    kind = model.checkpoint.family.kind
+    tapped, eager = (_last_rows(hf, asked.tensors, kind, method) for method in ("interface", "eager"))
     apart = np.abs(tapped - eager)
     first, moved = float(apart[:, 0].max()), float(apart.sum(-1).mean() / 2)
     limit = EXACT if hf.dtype == torch.float32 else ROUNDED
@@ -119,8 +121,10 @@ def _tap_equals_eager(model: HuggingFaceModel) -> tuple[bool, str]:
     )
 
 
-def _last_rows(hf: Any, tensors: dict[str, torch.Tensor], method: Literal["interface", "eager"]) -> Any:
-    with AttentionTap(hf, rows=slice(-4, None), method=method) as tap, torch.inference_mode():
+def _last_rows(
+    hf: Any, tensors: dict[str, torch.Tensor], kind: Kind, method: Literal["interface", "eager"]
+) -> Any:
+    with AttentionTap(hf, rows=slice(-4, None), kind=kind, method=method) as tap, torch.inference_mode():
         hf(**tensors)
     return tap.weights
 

@@ -60,6 +60,7 @@ def generate_answer(
                 num_beams=1,
                 repetition_penalty=1.0,
                 no_repeat_ngram_size=0,
+                use_cache=True,  # where a configuration says no, each token reads the whole answer again
                 disable_compile=True,
                 pad_token_id=_pad(tokenizer),
                 logits_processor=[runners_up],

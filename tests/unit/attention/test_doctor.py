@@ -64,8 +64,8 @@ def test_weights_that_are_not_finite_fail_with_the_layer_named(folder, monkeypat
 def test_a_tap_that_reads_other_rows_than_eager_is_found(folder, monkeypatch):
     real = doctor.AttentionTap
 
-    def shifted(model, rows, method):
-        return real(model, rows=slice(-5, -1) if method == "interface" else rows, method=method)
+    def shifted(model, rows, kind, method):
+        return real(model, rows=slice(-5, -1) if method == "interface" else rows, kind=kind, method=method)
 
     monkeypatch.setattr(doctor, "AttentionTap", shifted)
     assert failed(check_model(str(folder))) == ["tap = eager"]
