@@ -25,12 +25,15 @@ from gazelab.core.errors import AttentionError
 _HERE = "gazelab.attention.grids"
 FAMILIES = {
     "florence2": f"{_HERE}.florence2",
+    "gemma3": f"{_HERE}.gemma3",
     "idefics3": f"{_HERE}.idefics3",
+    "internvl": f"{_HERE}.internvl",
     "llava": f"{_HERE}.llava",
     "llava_next": f"{_HERE}.llava_next",
     "llava_onevision": f"{_HERE}.llava_onevision",
-    "qwen2_vl": f"{_HERE}.qwen2_vl",
+    "paligemma": f"{_HERE}.paligemma",
     "qwen2_5_vl": f"{_HERE}.qwen2_5_vl",
+    "qwen2_vl": f"{_HERE}.qwen2_vl",
     "qwen3_vl": f"{_HERE}.qwen3_vl",
     "qwen3_vl_moe": f"{_HERE}.qwen3_vl",
     "smolvlm": f"{_HERE}.smolvlm",

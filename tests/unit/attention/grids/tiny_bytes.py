@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
 
-def byte_tokenizer(special: Sequence[str], template: str | None = None, **named: Any) -> Any:
+def byte_tokenizer(
+    special: Sequence[str], template: str | None = None, *, begins: bool = False, **named: Any
+) -> Any:
     """Make a tokenizer of 256 bytes, of a double line break (which real ones join), and of special tokens.
 
     Parameters
@@ -18,6 +20,8 @@ def byte_tokenizer(special: Sequence[str], template: str | None = None, **named:
         Read as one token each.
     template : str, optional
         The chat template.
+    begins : bool
+        Put the start mark before a text unless told not to, as those of Llama and Gemma do.
     named
         `bos_token`, `eos_token`, `pad_token`, `extra_special_tokens`, …
     """
@@ -28,5 +32,9 @@ def byte_tokenizer(special: Sequence[str], template: str | None = None, **named:
     made.decoder = decoders.ByteLevel()
     fast = PreTrainedTokenizerFast(tokenizer_object=made, **named)
     fast.add_special_tokens({"additional_special_tokens": list(special)})
+    if begins:
+        fast.backend_tokenizer.post_processor = processors.TemplateProcessing(
+            single=f"{fast.bos_token} $A", special_tokens=[(fast.bos_token, fast.bos_token_id)]
+        )
     fast.chat_template = template
     return fast
