@@ -127,11 +127,9 @@ def llava_config(vision: dict[str, Any] | None = None, **changes: Any) -> Any:
 
 
 def next_config(**changes: Any) -> Any:
+    known = {"vision_config": vision_config(), "image_grid_pinpoints": NEXT_RECTANGLES}
     return LlavaNextConfig(
-        text_config=text_config("mistral"),
-        vision_config=vision_config(),
-        image_token_index=image_id(),
-        **{"image_grid_pinpoints": NEXT_RECTANGLES, **changes},
+        text_config=text_config("mistral"), image_token_index=image_id(), **{**known, **changes}
     )
 
 
@@ -142,12 +140,15 @@ def onevision_rectangles(most: int = 6, side_px: int = ONEVISION_SIDE_PX) -> lis
 
 def onevision_config(**changes: Any) -> Any:
     tokens = tokenizer(QWEN, begin=False)
+    known = {
+        "vision_config": vision_config("siglip_vision_model", image_size=ONEVISION_SIDE_PX),
+        "image_grid_pinpoints": onevision_rectangles(),
+    }
     return LlavaOnevisionConfig(
         text_config=text_config("qwen2"),
-        vision_config=vision_config("siglip_vision_model", image_size=ONEVISION_SIDE_PX),
         image_token_index=tokens.convert_tokens_to_ids("<image>"),
         video_token_index=tokens.convert_tokens_to_ids("<video>"),
-        **{"image_grid_pinpoints": onevision_rectangles(), **changes},
+        **{**known, **changes},
     )
 
 
