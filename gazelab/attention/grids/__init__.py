@@ -32,6 +32,7 @@ FAMILIES = {
     "llava_next": f"{_HERE}.llava_next",
     "llava_onevision": f"{_HERE}.llava_onevision",
     "paligemma": f"{_HERE}.paligemma",
+    "pix2struct": f"{_HERE}.pix2struct",
     "qwen2_5_vl": f"{_HERE}.qwen2_5_vl",
     "qwen2_vl": f"{_HERE}.qwen2_vl",
     "qwen3_vl": f"{_HERE}.qwen3_vl",
