@@ -82,10 +82,10 @@ def anyres_layout(
         np.arange(n * n, dtype=np.int64).reshape(n, n),
     )
     x, y = _kept_edges(canvas, width_px, height_px)
-    if len(x) < 2 or len(y) < 2:
-        note = "So thin a picture leaves no tiles: the model has only its squashed form."
-        return Layout((base,), n * n, size, note)
     rows, cols = len(y) - 1, len(x) - 1
+    if not rows or not cols:
+        note = "So thin a picture leaves no tiles: the model has only its squashed form."
+        return Layout((base,), n * n + rows, size, note)  # a row without patches still has its newline token
     few_rows, few_cols = _fewer(rows, cols, max_squares, n)
     grid = PatchGrid(_blended(x, few_cols), _blended(y, few_rows), width_px, height_px)
     token = n * n + np.arange(few_rows * (few_cols + 1), dtype=np.int64).reshape(few_rows, few_cols + 1)

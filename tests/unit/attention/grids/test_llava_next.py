@@ -49,7 +49,7 @@ def test_V5_the_streamed_look_is_eager_attention_and_leaves_nothing_behind(model
     equality.check_equality(model, corners.grey(width, height))
 
 
-@pytest.mark.parametrize(("width", "height"), [*corners.SIZES_PX, (1000, 5)])
+@pytest.mark.parametrize(("width", "height"), [*corners.SIZES_PX, (1000, 5), (5, 1000)])
 def test_V10_the_input_is_the_one_that_the_librarys_own_processor_makes(model, width, height):
     parts = model.checkpoint
     theirs = LlavaNextProcessor(
