@@ -13,7 +13,6 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from torch import Tensor, nn
-from transformers import AttentionInterface, AttentionMaskInterface
 
 from gazelab.attention.captured import PassRows, TapRow, picture_row, score_row, stacked, whole_row
 from gazelab.attention.decoder import (
@@ -28,10 +27,8 @@ from gazelab.attention.eager import weights_in
 from gazelab.attention.implementations import RestoredImplementations, bypassed, set_implementation
 from gazelab.attention.row_weights import row_scores
 from gazelab.attention.rows import Rows, wanted_rows
+from gazelab.attention.tapped import TAP, TAPPED, register_tap
 from gazelab.core.errors import AttentionError
-
-TAP = "gazelab_tap"
-_TAPPED: dict[nn.Module, AttentionTap] = {}
 
 
 class AttentionTap:
@@ -122,10 +119,11 @@ class AttentionTap:
         self._past = 0
         self._called = False
         self._positions: list[int] = []
+        self._rows_of_pass: list[int] | None = None
         self._pass: PassRows | None = None
 
     def __enter__(self) -> Self:
-        if any(module in _TAPPED for module in self._modules):
+        if any(module in TAPPED for module in self._modules):
             raise AttentionError("the model is tapped already.", todo="Close the other tap first.")
         before = RestoredImplementations(self.model)
         self._restore = before.restore
@@ -137,7 +135,7 @@ class AttentionTap:
         except BaseException:
             self._leave()
             raise
-        _TAPPED.update(dict.fromkeys(self._modules, self))
+        TAPPED.update(dict.fromkeys(self._modules, self))
         return self
 
     def __exit__(
@@ -153,8 +151,8 @@ class AttentionTap:
             hook.remove()
         self._hooks.clear()
         for module in self._modules:
-            if _TAPPED.get(module) is self:
-                del _TAPPED[module]
+            if TAPPED.get(module) is self:
+                del TAPPED[module]
         self._restore()
         self._pass = None
 
@@ -202,8 +200,7 @@ class AttentionTap:
             return
         if not can_be_tapped(self._stack):
             raise bypassed(self._name)
-        AttentionInterface.register(TAP, _tapped_attention)
-        AttentionMaskInterface.register(TAP, AttentionMaskInterface()["sdpa"])
+        register_tap()
         set_implementation(self._stack, TAP)
         top = self.model.config
         if (getattr(top, "_attn_implementation", None) or "eager") not in (TAP, "sdpa", "eager"):
@@ -212,7 +209,7 @@ class AttentionTap:
 
     def _pass_begins(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self._pass = PassRows(self._layers, self._heads)
-        self._positions = []
+        self._positions, self._rows_of_pass = [], None
         self._called = False
         # The argument is being renamed from `past_key_values` to `cache`.
         given = [kwargs.get("cache"), kwargs.get("past_key_values"), *args]
@@ -255,8 +252,10 @@ class AttentionTap:
             raise AttentionError(
                 f"a batch of {batch} cannot be tapped.", todo="Ask one question at a time, without beams."
             )
-        self._positions = wanted_rows(self._rows_wanted, self._past, self._past + n_queries)
-        return [position - self._past for position in self._positions]
+        if self._rows_of_pass is None:
+            self._positions = wanted_rows(self._rows_wanted, self._past, self._past + n_queries)
+            self._rows_of_pass = [position - self._past for position in self._positions]
+        return self._rows_of_pass
 
     def _put(self, module: nn.Module, weights: Tensor, n_queries: int) -> None:
         if self._pass is None:
@@ -297,25 +296,3 @@ def _columns(picture: ArrayLike) -> NDArray[np.int64]:
     if not len(columns) or len(np.unique(columns)) != len(columns):
         raise AttentionError("the picture's columns are none, or one is named twice.")
     return columns
-
-
-def _tapped_attention(
-    module: nn.Module,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    attention_mask: Tensor | None,
-    **options: Any,
-) -> Any:
-    """Attention as the model calls it: sdpa for the output, and the tap beside it."""
-    beyond = [name for name in ("softcap", "s_aux") if options.get(name) is not None]
-    if beyond:
-        raise AttentionError(
-            f"its attention needs {beyond[0]}, which the sdpa kernel cannot do.",
-            where=type(module).__name__,
-            todo='Use method="eager".',
-        )
-    tap = _TAPPED.get(module)
-    if tap is not None:
-        tap.look(module, query, key, attention_mask, **options)
-    return AttentionInterface()["sdpa"](module, query, key, value, attention_mask, **options)

@@ -11,7 +11,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
-from transformers import AttentionInterface, AttentionMaskInterface
 
 from gazelab.attention.decoder import decoder_of
 from gazelab.attention.grids.family import Asked, Family
@@ -19,10 +18,10 @@ from gazelab.attention.grids.proof import picture_tokens
 from gazelab.attention.implementations import RestoredImplementations, attention_configs
 from gazelab.attention.memory import told
 from gazelab.attention.row_weights import row_weights
+from gazelab.attention.tapped import TAP, TAPPED, register_tap
 from gazelab.attention.vision_patches import Tokens, patch_tokens_of
 from gazelab.core.errors import AttentionError
 
-VISION = "gazelab_vision"
 _TEXT = {
     "input_ids",
     "attention_mask",
@@ -31,7 +30,6 @@ _TEXT = {
     "decoder_input_ids",
     "decoder_attention_mask",
 }
-_RUNNING: dict[nn.Module, _Towers] = {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,37 +218,22 @@ class _Towers:
 @contextmanager
 def _running(model: Any, towers: _Towers) -> Iterator[None]:
     """Let the vision tower call `towers`, and put everything back."""
-    AttentionInterface.register(VISION, _vision_attention)
-    AttentionMaskInterface.register(VISION, AttentionMaskInterface()["sdpa"])
-    before = RestoredImplementations(model)
-    spared = {id(model.config), *(id(config) for config in attention_configs(decoder_of(model)).values())}
-    modules = dict.fromkeys(model.modules(), towers)
-    if any(module in _RUNNING for module in modules):
-        raise AttentionError("the model's vision encoder is being read already.")
-    _RUNNING.update(modules)
+    register_tap()
+    before, decoder = RestoredImplementations(model), decoder_of(model)
+    spared = {id(model.config), *(id(config) for config in attention_configs(decoder).values())}
+    modules = set(model.modules()) - set(decoder.modules())
+    if any(module in TAPPED for module in modules):
+        raise AttentionError("the vision encoder is being read already.", where=type(model).__name__)
+    TAPPED.update(dict.fromkeys(modules, towers))
     try:
         for config in attention_configs(model).values():
             if id(config) not in spared:
-                config._attn_implementation_internal = VISION
+                config._attn_implementation_internal = TAP
         yield
     finally:
         before.restore()
         for module in modules:
-            _RUNNING.pop(module, None)
-
-
-def _vision_attention(
-    module: nn.Module,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    attention_mask: Tensor | None,
-    **options: Any,
-) -> Any:
-    towers = _RUNNING.get(module)
-    if towers is not None:
-        towers.look(module, query, key, attention_mask, **options)
-    return AttentionInterface()["sdpa"](module, query, key, value, attention_mask, **options)
+            TAPPED.pop(module, None)
 
 
 def _used(config: Any) -> int | None:

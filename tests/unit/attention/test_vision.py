@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from transformers import AttentionInterface
 
 sys.path.append(str(Path(__file__).parent / "grids"))  # for the tiny checkpoints
 
@@ -20,9 +19,9 @@ from corners import changes, corner_boxes, grey
 
 from gazelab.attention import vision
 from gazelab.attention.base import open_model
-from gazelab.attention.decoder import decoder_of
 from gazelab.attention.grids.proof import picture_tokens
 from gazelab.attention.implementations import attention_implementations
+from gazelab.attention.tapped import TAPPED
 from gazelab.attention.vision import vision_looks
 from gazelab.attention.vision_patches import patch_tokens_of
 from gazelab.core.errors import AttentionError
@@ -205,6 +204,4 @@ def test_V1_a_vision_tower_that_bypasses_the_interface_is_refused_and_put_back(l
     with pytest.raises(AttentionError, match="does not go through the attention interface"):
         vision_looks(parts.family, parts.model, asked, [(0, 0)])
     assert attention_implementations(parts.model) == before
-    assert not vision._RUNNING
-    assert decoder_of(parts.model) is not None
-    assert vision.VISION in AttentionInterface()
+    assert not TAPPED
