@@ -1,0 +1,206 @@
+"""Record the queries, keys and values of a Hugging Face model's attention layers while it answers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import TracebackType
+from typing import Any, Self
+
+import torch
+from torch import Tensor, nn
+from transformers import AttentionInterface, AttentionMaskInterface
+
+from gazelab.attention.decoder import attention_modules, can_be_tapped, decoder_of, is_attention
+from gazelab.attention.implementations import RestoredImplementations
+from gazelab.attention.methods.recorded import Block, RecordedLayer
+from gazelab.core.errors import AttentionError
+
+RECORD = "gazelab_record"
+_RECORDED: dict[nn.Module, Recorder] = {}
+
+
+class Recorder:
+    """A context manager round `generate`; on leaving, the model is as it was.
+
+    The fast kernel makes the output as ever. Beside it the kernel's arguments are kept: references to tensors
+    that the model's cache holds anyway, and each layer's queries.
+
+    Parameters
+    ----------
+    model : transformers.PreTrainedModel
+    kind : "self" or "cross"
+    gradients : bool
+        Keep the graph from each layer's attention on, so that a logit's gradient reaches it. Parameters are
+        frozen for the time: their gradients are not wanted, and would cost memory.
+
+    Raises
+    ------
+    AttentionError
+        The model bypasses the attention interface, or is recorded already.
+    """
+
+    def __init__(self, model: Any, kind: str, *, gradients: bool = False) -> None:
+        self.model = model
+        self.kind = kind
+        self.gradients = gradients
+        stack = decoder_of(model)
+        self.decoder = _layers(attention_modules(stack, "self"))
+        self.cross = _layers(attention_modules(stack, "cross")) if kind == "cross" else {}
+        self.encoder = _layers(_encoder_modules(model, stack)) if kind == "cross" else {}
+        self._stack = stack
+        self._frozen: list[nn.Parameter] = []
+
+    def __enter__(self) -> Self:
+        refuse_what_cannot_be_recorded(self.model)
+        everything = {**self.decoder, **self.cross, **self.encoder}
+        if any(module in _RECORDED for module in everything):
+            raise AttentionError("the model is recorded already.", todo="Wait for the other map.")
+        AttentionInterface.register(RECORD, _recorded_attention)
+        AttentionMaskInterface.register(RECORD, AttentionMaskInterface()["sdpa"])
+        self._before = RestoredImplementations(self.model)
+        try:
+            for part in (self._stack, _encoder_of(self.model) if self.kind == "cross" else None):
+                if part is not None and hasattr(part, "set_attn_implementation"):
+                    part.set_attn_implementation(RECORD)
+            top = self.model.config
+            if (getattr(top, "_attn_implementation", None) or "eager") not in (RECORD, "sdpa", "eager"):
+                # Some models make the decoder's mask in the outer model: sdpa must understand it.
+                top._attn_implementation_internal = RECORD
+        except (ValueError, KeyError, ImportError) as fault:
+            self._before.restore()
+            raise AttentionError(
+                f"it refuses to be recorded ({fault}).", where=type(self._stack).__name__
+            ) from fault
+        if self.gradients:
+            self._frozen = [part for part in self.model.parameters() if part.requires_grad]
+            for part in self._frozen:
+                part.requires_grad_(False)
+        _RECORDED.update(dict.fromkeys(everything, self))
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        fault: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for module in [module for module, by in _RECORDED.items() if by is self]:
+            del _RECORDED[module]
+        for part in self._frozen:
+            part.requires_grad_(True)
+        self._frozen = []
+        self._before.restore()
+
+    def keep(
+        self, module: nn.Module, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, options: Any
+    ) -> Tensor:
+        """Run the fast kernel and keep its arguments; gives the kernel's output."""
+        if query.shape[0] != 1:
+            raise AttentionError(
+                f"a batch of {query.shape[0]} cannot be recorded.", todo="Ask one question at a time."
+            )
+        if self.gradients and not (query.requires_grad or key.requires_grad or value.requires_grad):
+            # Here the graph begins: nothing before the first layer's attention is asked about.
+            value = value.detach().requires_grad_(True)
+        output: Tensor = AttentionInterface()["sdpa"](module, query, key, value, mask, **options)[0]
+        layer = next(part[module] for part in (self.decoder, self.cross, self.encoder) if module in part)
+        first = layer.blocks[-1].end if layer.blocks else 0
+        so_far = first + int(query.shape[2])
+        first_key = 0
+        if module in self.decoder:
+            # A sliding window's cached step holds the last keys only, a preallocated cache places to come.
+            first_key = max(0, so_far - int(key.shape[2]))
+            key, value = key[:, :, :so_far], value[:, :, :so_far]
+        if not first_key:
+            _share(layer, key.detach(), value.detach())
+        causal = options.get("is_causal")
+        bias = options.get("position_bias")
+        layer.blocks.append(
+            Block(
+                query.detach(),
+                key.detach(),
+                value.detach(),
+                mask,
+                None if bias is None else bias.detach(),
+                options.get("scaling"),
+                bool(getattr(module, "is_causal", True) if causal is None else causal),
+                output,
+                first,
+                first_key,
+            )
+        )
+        return output
+
+    def layers(self, part: dict[nn.Module, RecordedLayer]) -> tuple[RecordedLayer, ...]:
+        """Give the layers of one part that were run, from the lowest."""
+        return tuple(sorted((layer for layer in part.values() if layer.blocks), key=lambda x: x.number))
+
+
+def _share(layer: RecordedLayer, key: Tensor, value: Tensor) -> None:
+    """Let earlier calls use the newest keys, which begin with theirs: else each token would hold a copy."""
+    for i, block in enumerate(layer.blocks):
+        if not block.first_key:
+            n = block.n_keys
+            layer.blocks[i] = replace(block, key=key[:, :, :n], value=value[:, :, :n])
+
+
+def refuse_what_cannot_be_recorded(model: Any) -> None:
+    """Stop where a model's attention does not come through the interface.
+
+    Raises
+    ------
+    AttentionError
+        Its kernel cannot be chosen, or knows no sdpa.
+    """
+    if not can_be_tapped(model):
+        raise AttentionError(
+            "its attention does not go through the attention interface with sdpa, so that its queries, keys"
+            " and values cannot be read.",
+            where=type(model).__name__,
+            todo="Use mean, max, raw or relative.",
+        )
+
+
+def _layers(modules: dict[nn.Module, int]) -> dict[nn.Module, RecordedLayer]:
+    return {module: RecordedLayer(number, module) for module, number in modules.items()}
+
+
+def _encoder_of(model: Any) -> Any:
+    """Find the sub-model whose output is looked at; None where there is none."""
+    encoder = model
+    while hasattr(inner := encoder.get_encoder(), "get_encoder") and inner is not encoder:
+        encoder = inner
+    return None if encoder is model else inner
+
+
+def _encoder_modules(model: Any, decoder: nn.Module) -> dict[nn.Module, int]:
+    """Find the encoder's attention layers, numbered in order."""
+    encoder = _encoder_of(model)
+    if encoder is None:
+        return {}
+    there = {module for module in decoder.modules()}
+    found = [
+        module
+        for module in encoder.modules()
+        if is_attention(module)
+        and module not in there
+        and not any(is_attention(part) for part in module.modules() if part is not module)
+    ]
+    return {module: number for number, module in enumerate(found)}
+
+
+def _recorded_attention(
+    module: nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    **options: Any,
+) -> Any:
+    """Attention as the model calls it: sdpa, and its arguments kept beside it."""
+    if torch.compiler.is_compiling():
+        raise AttentionError("a compiled model cannot be recorded.")
+    recorder = _RECORDED.get(module)
+    if recorder is None:
+        return AttentionInterface()["sdpa"](module, query, key, value, attention_mask, **options)
+    return recorder.keep(module, query, key, value, attention_mask, options), None
