@@ -10,9 +10,9 @@ from gazelab.core.errors import AttentionError
 
 GRAPH_PER_WIDTH = 8
 GRAPH_PER_INNER = 4
-"""Values that autograd keeps of a token and layer, in hidden widths and in MLP widths. Counted on a Llama with
-frozen weights by `torch.autograd.graph.saved_tensors_hooks`: 6 and 3 in float32; half precision keeps some in
-float32."""
+"""Values that autograd keeps of a token and layer, in hidden widths and in MLP widths. Counted on a Llama
+with frozen weights by `torch.autograd.graph.saved_tensors_hooks`: 6 and 3 in float32, and somewhat more in
+half precision, where norms are computed in float32."""
 
 
 def recorded_bytes(model: Any, n_tokens: int, n_answer: int, *, gradients: bool) -> int:

@@ -6,12 +6,11 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
 
-import torch
 from torch import Tensor, nn
 from transformers import AttentionInterface, AttentionMaskInterface
 
 from gazelab.attention.decoder import attention_modules, can_be_tapped, decoder_of, is_attention
-from gazelab.attention.implementations import RestoredImplementations
+from gazelab.attention.implementations import RestoredImplementations, set_implementation
 from gazelab.attention.methods.recorded import Block, RecordedLayer
 from gazelab.core.errors import AttentionError
 
@@ -59,18 +58,17 @@ class Recorder:
         AttentionMaskInterface.register(RECORD, AttentionMaskInterface()["sdpa"])
         self._before = RestoredImplementations(self.model)
         try:
-            for part in (self._stack, _encoder_of(self.model) if self.kind == "cross" else None):
-                if part is not None and hasattr(part, "set_attn_implementation"):
-                    part.set_attn_implementation(RECORD)
-            top = self.model.config
-            if (getattr(top, "_attn_implementation", None) or "eager") not in (RECORD, "sdpa", "eager"):
-                # Some models make the decoder's mask in the outer model: sdpa must understand it.
-                top._attn_implementation_internal = RECORD
-        except (ValueError, KeyError, ImportError) as fault:
+            set_implementation(self._stack, RECORD)
+            encoder = _encoder_of(self.model) if self.kind == "cross" else None
+            if hasattr(encoder, "set_attn_implementation"):
+                set_implementation(encoder, RECORD)
+        except AttentionError:
             self._before.restore()
-            raise AttentionError(
-                f"it refuses to be recorded ({fault}).", where=type(self._stack).__name__
-            ) from fault
+            raise
+        top = self.model.config
+        if (getattr(top, "_attn_implementation", None) or "eager") not in (RECORD, "sdpa", "eager"):
+            # Some models make the decoder's mask in the outer model: it must be one that sdpa understands.
+            top._attn_implementation_internal = RECORD
         if self.gradients:
             self._frozen = [part for part in self.model.parameters() if part.requires_grad]
             for part in self._frozen:
@@ -198,8 +196,13 @@ def _recorded_attention(
     **options: Any,
 ) -> Any:
     """Attention as the model calls it: sdpa, and its arguments kept beside it."""
-    if torch.compiler.is_compiling():
-        raise AttentionError("a compiled model cannot be recorded.")
+    beyond = [name for name in ("softcap", "s_aux") if options.get(name) is not None]
+    if beyond:
+        raise AttentionError(
+            f"its attention needs {beyond[0]}, which the sdpa kernel cannot do.",
+            where=type(module).__name__,
+            todo="Use mean, max, raw or relative.",
+        )
     recorder = _RECORDED.get(module)
     if recorder is None:
         return AttentionInterface()["sdpa"](module, query, key, value, attention_mask, **options)
