@@ -28,6 +28,9 @@ from gazelab.core.geometry import Floats, PatchGrid
 
 CLASS_TOKENS = {"clip_vision_model": 1, "siglip_vision_model": 0}
 """Vision towers, and how many tokens each makes beside its patches; they come first."""
+MOST_DRAWN_OUT = 200
+"""Longer side by shorter: the short side is enlarged to the square's before the crop, the long one with it.
+As in Qwen-VL's processor; LLaVA's own has no limit."""
 _MISFIT = "The checkpoint's processor and its model do not belong together."
 
 
@@ -90,14 +93,20 @@ def _resized(processor: Any, padded_px: tuple[int, int]) -> tuple[int, int]:
         return size["width"], size["height"]
     if set(size) != {"shortest_edge"}:
         raise AttentionError(f"{type(processor).__name__} resizes in a way that is not known here: {size}.")
+    if max(padded_px) > MOST_DRAWN_OUT * min(padded_px):
+        raise AttentionError(
+            f"a picture of {padded_px[0]} x {padded_px[1]} px would be enlarged to"
+            f" {size['shortest_edge'] * max(padded_px) // min(padded_px)} px of length.",
+            todo="Leave this picture out, or pad it with white.",
+        )
     width, height = (int(size["shortest_edge"] * n / min(padded_px)) for n in padded_px)
     return width, height
 
 
 def inputs(parts: Parts, image: Image, question: str) -> dict[str, Any]:
     """Run the picture processor, and note what it did to each side of the picture."""
-    made: dict[str, Any] = picture_inputs(parts, image, question)
-    return {**made, "sides": sides(parts.image_processor, image.width, image.height)}
+    known = sides(parts.image_processor, image.width, image.height)
+    return {**picture_inputs(parts, image, question), "sides": known}
 
 
 def layout(inputs: Mapping[str, Any], config: Any, width_px: int, height_px: int) -> Layout:

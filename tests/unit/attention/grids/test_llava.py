@@ -133,6 +133,17 @@ def test_V7_a_line_in_the_picture_lies_where_the_grid_says_within_a_pixel(name, 
         assert abs(float(side.picture_px(found)) - line_px) < 1
 
 
+@pytest.mark.parametrize(("width", "height"), [(1, 1), (20, 20), (31, 639), (1093, 6), (3000, 40)])
+def test_V8_tiny_and_long_pictures_are_read(model, width, height):
+    assert model.trace(corners.grey(width, height), QUESTION, 1).tokens
+
+
+def test_V8_a_picture_that_the_resize_would_blow_up_is_one_message(tmp_path):
+    model = open_model(str(tiny_llava.llava_folder(tmp_path)))
+    with pytest.raises(AttentionError, match="4000 x 3 px would be enlarged to 149333 px of length"):
+        model.trace(corners.grey(4000, 3), QUESTION, 1)
+
+
 @pytest.mark.parametrize(("side", "patch", "n"), [(336, 14, 24), (384, 14, 27), (384, 16, 24), (224, 14, 16)])
 def test_V19_patches_are_counted_from_the_checkpoints_settings(side, patch, n):
     vision = tiny_llava.vision_config(image_size=side, patch_size=patch)
