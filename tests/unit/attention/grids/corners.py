@@ -19,7 +19,7 @@ from gazelab.core.picture import Picture
 
 SIZES_PX = [(853, 601), (1000, 300), (300, 1000), (200, 200), (64, 900)]
 MARKER_PX = 12
-"""A marker is a white rectangle of at most so many px, and of at most a patch."""
+"""A marker is a white rectangle of at most so many px, and of at most half a patch along each side."""
 _QUESTION = "?"
 _TEXT = (
     "input_ids",
@@ -64,7 +64,7 @@ def changes(model: HuggingFaceModel, picture: Picture, boxes: Sequence[Box]) -> 
 
 
 def corner_boxes(view: PatchView, width: int, height: int) -> list[Box]:
-    """A marker in each corner of the picture and one off its middle, none larger than a patch."""
+    """A marker in each corner of the picture and one off its middle, none larger than half a patch."""
     wide = _marker_px(view.grid.x_edges_px)
     high = _marker_px(view.grid.y_edges_px)
     corners = [(x, y, x + wide, y + high) for x in (0, width - wide) for y in (0, height - high)]
@@ -142,4 +142,4 @@ def _clear_of(edges: NDArray[np.float64], ends_px: tuple[int, ...]) -> bool:
 
 
 def _marker_px(edges: NDArray[np.float64]) -> int:
-    return int(np.clip(np.floor(np.diff(edges).min()), 1, MARKER_PX))
+    return int(np.clip(np.diff(edges).min() // 2, 1, MARKER_PX))
