@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from gazelab.attention.checkpoint_options import ModelOptions
 from gazelab.core.geometry import DISTANCE_RANGE_MM, WIDTH_RANGE_MM
 from gazelab.pipeline.drift_plan import DriftLimits
 from gazelab.pipeline.quality_limits import QualityLimits
@@ -134,9 +135,26 @@ class ModelSettings:
     ----------
     name : str
         "chartreader", a folder with a checkpoint, or a checkpoint's id.
+    device : str
+        Where checkpoints run: "cpu", "cuda", "cuda:1", "mps".
+    dtype : str
+        Their number type; "auto": as each says itself.
+    quant : str
+        Quantisation: "4bit", "8bit", or "" for none.
+    process_above_mb : int
+        Size of a checkpoint's weights above which the app runs it in a process of its own.
     """
 
     name: str = _setting("chartreader")
+    device: str = _setting("cpu")
+    dtype: str = _setting("auto", one_of=("auto", "bfloat16", "float16", "float32"))
+    quant: str = _setting("", one_of=("", "4bit", "8bit"))
+    process_above_mb: int = _setting(200, low=0, high=1_000_000)
+
+    @property
+    def options(self) -> ModelOptions:
+        """How a checkpoint is opened, as `open_model` takes it."""
+        return ModelOptions(self.device, self.dtype, quant=self.quant or None)
 
 
 @dataclass(frozen=True, slots=True)

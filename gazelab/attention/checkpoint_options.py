@@ -38,5 +38,6 @@ class ModelOptions:
     quant: str | None = None
 
     def as_arguments(self) -> dict[str, Any]:
-        """Give them as keyword arguments of `open_model`."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        """Give those that are not the defaults as keyword arguments of `open_model`."""
+        given = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in given.items() if value != getattr(ModelOptions, name)}

@@ -55,7 +55,9 @@ class Workspace(Seat):
         self.driver = SyntheticDriver()
         self.clock = clock
         self.io = Worker("io")
-        self.models = ModelHost()
+        model = self.settings.model
+        self.models = ModelHost(model.process_above_mb * 1_000_000, model.options)
+        self.models.told.connect(lambda text: self.told.emit(text, "warn"))
         self.acquisition: Acquisition | None = None
         self.source: GazeSource | None = None
         self.writer: SessionWriter | None = None

@@ -15,8 +15,8 @@ from transformers import BertConfig, CLIPImageProcessor, Emu3Config, LlamaConfig
 from gazelab.attention import checkpoint as checkpoint_module
 from gazelab.attention import checkpoint_memory, checkpoint_placement
 from gazelab.attention.base import open_model
-from gazelab.attention.checkpoint import find_folder
 from gazelab.attention.checkpoint_files import loaded_bytes, stored_bytes
+from gazelab.attention.checkpoint_folder import find_folder
 from gazelab.attention.checkpoint_memory import needed_bytes
 from gazelab.attention.checkpoint_options import ModelOptions
 from gazelab.core.errors import AttentionError
