@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
 from PyQt6.QtCore import QObject, QTimer
 
 from gazelab.attention.base import MAX_TOKENS, AttentionModel, TokenStep, TraceHead, trace_of
+from gazelab.attention.maps import sink_patches
 from gazelab.core.attention import AttentionTrace
 from gazelab.core.errors import GazelabError
 from gazelab.core.picture import Picture
-from gazelab.pipeline.map_choice import MapChoice
+from gazelab.ui.look_panel import LookPanel
+from gazelab.ui.look_sums import StepSums, sums_of_step
+from gazelab.ui.looking import Looking
 from gazelab.ui.pair_view import PairView
-from gazelab.ui.token_strip import ALL_TOKENS
 from gazelab.ui.workers import Job
 from gazelab.ui.workspace import Workspace
 
@@ -20,14 +25,30 @@ PACE_MS = 450
 """Least time a token stays: a small model answers faster than anybody can look."""
 
 
-class Stoppable:
-    """A model whose work on a trace ends when its job is cancelled.
+@dataclass(frozen=True, eq=False)
+class Arrived:
+    """A token on its way to the window, with what a click will ask of it."""
+
+    step: TokenStep
+    sums: StepSums
+
+
+@dataclass(frozen=True, eq=False)
+class Answered:
+    """The end of an answer."""
+
+    answer: str
+    sinks: NDArray[np.bool_]
+
+
+class Watched:
+    """A model whose work on a trace ends when its job is cancelled, and whose tokens are told as they come.
 
     Parameters
     ----------
     model : AttentionModel
     job : Job
-        Asked after every token.
+        Asked after every token; told the `TraceHead`, then an `Arrived` a token.
     """
 
     def __init__(self, model: AttentionModel, job: Job) -> None:
@@ -35,6 +56,7 @@ class Stoppable:
         self.model_id, self.revision = model.model_id, model.revision
         self.about, self.kind = model.about, model.kind
         self.layers, self.n_heads = model.layers, model.n_heads
+        self.asked = False
 
     def head(self, picture: Picture, question: str) -> TraceHead:
         """Tell what is known before the first token."""
@@ -48,8 +70,10 @@ class Stoppable:
         Cancelled
             The job was cancelled.
         """
+        self.asked = True
+        self._job.report(self.head(picture, question))
         for step in self._model.stream(picture, question, max_tokens):
-            self._job.check()
+            self._job.report(Arrived(step, sums_of_step(step)))
             yield step
 
     def answer_text(self, steps: Sequence[TokenStep]) -> str:
@@ -72,19 +96,26 @@ class Asking(QObject):
         Where tokens, map and answer are shown.
     failed : callable
         Told of a fault, which the pair shows too.
+    panel : LookPanel, optional
+        Beside the pair.
     """
 
-    def __init__(self, workspace: Workspace, pair: PairView, failed: Callable[[GazelabError], None]) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        pair: PairView,
+        failed: Callable[[GazelabError], None],
+        panel: LookPanel | None = None,
+    ) -> None:
         super().__init__(pair)
         self._work, self._pair, self._tell_fault = workspace, pair, failed
-        self.trace: AttentionTrace | None = None
-        self._waiting: list[AttentionTrace] = []
-        self._whole: AttentionTrace | None = None
+        self.looking = Looking(pair, panel)
+        self._waiting: list[Arrived] = []
+        self._whole: Answered | None = None
         self._job: Job | None = None
         self._timer = QTimer(self)
         self._timer.setInterval(PACE_MS)
         self._timer.timeout.connect(self.show_next)
-        pair.token_chosen.connect(self._show_token)
         pair.stop_asked.connect(self._stop_asked)
 
     @property
@@ -92,62 +123,60 @@ class Asking(QObject):
         """Whether an answer is on its way."""
         return self._timer.isActive()
 
+    @property
+    def trace(self) -> AttentionTrace | None:
+        """The trace of the tokens that are shown."""
+        return self.looking.trace
+
     def ask(self, model: str, picture: Picture, question: str) -> None:
         """Ask; an answer that is still on its way is dropped."""
         self.stop()
-        self._pair.strip.clear()
-        self._pair.set_map(None)
         self._pair.set_model_note(self.tr("The model is reading …"), waiting=True)
 
-        def work(opened: AttentionModel, job: Job) -> AttentionTrace:
-            head = opened.head(picture, question)
-            steps: list[TokenStep] = []
-            for step in opened.stream(picture, question):
-                steps.append(step)
-                job.report(trace_of(head, steps, opened.answer_text(steps)))
-            return trace_of(head, steps, opened.answer_text(steps))
+        def work(opened: AttentionModel, job: Job) -> Answered:
+            trace = Watched(opened, job).trace(picture, question)
+            return Answered(trace.answer, sink_patches(trace))
 
         self._timer.start()
         self._job = self._work.models.run(model, work, self._finished, self._broken, self._came)
 
     def stop(self) -> None:
-        """Drop the answer that is on its way."""
-        if self._job is not None:
-            self._job.cancel()
-        self._timer.stop()
-        self._waiting, self._whole, self._job, self.trace = [], None, None, None
+        """Drop the answer that is on its way, and the one that is shown."""
+        self._halt()
+        self.looking.clear()
 
     def show_next(self) -> None:
         """Show one more token, or the end; the timer calls it."""
         if self._waiting:
-            self.trace = self._waiting.pop(0)
-            newest = len(self.trace.tokens) - 1
-            self._pair.strip.append(self.trace.tokens[newest])
-            self._pair.strip.choose(newest)
-            self._show_token(newest)
+            arrived = self._waiting.pop(0)
+            self.looking.add(arrived.step, arrived.sums)
         elif self._whole is not None:
-            self.trace, self._whole = self._whole, None
+            whole, self._whole = self._whole, None
             self._timer.stop()
-            self._pair.set_model_note(self.tr("Answer: {answer}").format(answer=self.trace.answer or "–"))
-            self._pair.set_way_in(self.trace.note)
+            self._pair.set_model_note(self.tr("Answer: {answer}").format(answer=whole.answer or "–"))
+            self.looking.finish(whole.answer, whole.sinks)
+
+    def _halt(self) -> None:
+        if self._job is not None:
+            self._job.cancel()
+        self._timer.stop()
+        self._waiting, self._whole, self._job = [], None, None
 
     def _stop_asked(self) -> None:
-        self.stop()
+        """Stop, and keep what is shown."""
+        self._halt()
         self._pair.set_model_note(self.tr("Stopped."))
 
     def _came(self, partial: object) -> None:
-        if isinstance(partial, AttentionTrace):
+        if isinstance(partial, TraceHead):
+            self.looking.begin(partial)
+        elif isinstance(partial, Arrived):
             self._waiting.append(partial)
 
-    def _finished(self, whole: AttentionTrace) -> None:
+    def _finished(self, whole: Answered) -> None:
         self._whole = whole
 
     def _broken(self, fault: GazelabError) -> None:
         self.stop()
         self._pair.set_model_note(str(fault))
         self._tell_fault(fault)
-
-    def _show_token(self, index: int) -> None:
-        if self.trace is not None and self.trace.tokens:
-            tokens = None if index == ALL_TOKENS else (index,)
-            self._pair.set_map(MapChoice(tokens=tokens).of(self.trace))

@@ -17,6 +17,8 @@ NEUTRAL_RGB = (208, 208, 208)
 """Round every stimulus, whatever the theme: gaze and pupils must not depend on the desktop's looks."""
 GAZE_RGB = (0, 90, 160)
 MODEL_RGB = (190, 75, 0)
+DARK_MODEL_RGB = (250, 172, 84)
+"""Models' orange on the tools' dark ground."""
 
 MAX_ALPHA = 0.68
 
@@ -125,3 +127,6 @@ def _ramp(name: str, anchors: list[tuple[int, int, int]]) -> ColourMap:
 
 GAZE_MAP = _ramp("gaze", [(214, 238, 255), (104, 180, 232), (20, 110, 190), (4, 44, 110)])
 MODEL_MAP = _ramp("model", [(255, 232, 196), (250, 172, 84), (214, 94, 12), (118, 30, 2)])
+NUMBER_MAP = _ramp("numbers", [(255, 249, 240), (253, 205, 140), (224, 112, 30), (110, 28, 2)])
+DARK_NUMBER_MAP = _ramp("numbers on dark", [(38, 45, 55), (110, 66, 30), (214, 122, 40), (255, 226, 170)])
+"""For cells without a chart below, drawn opaque; on dark ground more is lighter."""

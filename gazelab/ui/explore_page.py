@@ -13,9 +13,11 @@ from gazelab.core.geometry import Placement
 from gazelab.core.picture import Picture
 from gazelab.ui.asking import Asking
 from gazelab.ui.chart_choice import ChartChoice
+from gazelab.ui.look_panel import LookPanel
 from gazelab.ui.model_choice import ModelChoice
 from gazelab.ui.pair_view import PairView
 from gazelab.ui.parts import Page, button, label, sentence
+from gazelab.ui.side_tabs import SideTabs, scrolled
 from gazelab.ui.smoothing import LiveSmoother
 from gazelab.ui.workspace import Workspace
 
@@ -47,7 +49,10 @@ class ExplorePage(Page):
         self.model_choice = ModelChoice(workspace.settings.model.name)
         self._ask = button(self.tr("Ask"), self.ask, self.tr("Enter, or Ctrl+Enter"), primary=True)
         self.pair = PairView(self.tr("You: live gaze"))
-        self.asking = Asking(workspace, self.pair, self._failed)
+        self.panel = LookPanel()
+        self.side = SideTabs()
+        self.side.addTab(scrolled(self.panel, stretch=0), self.tr("Attention"))
+        self.asking = Asking(workspace, self.pair, self._failed, self.panel)
         self._smoother: LiveSmoother | None = None
         self._smooth = QCheckBox(self.tr("Smooth"))
         self._smooth.setChecked(workspace.settings.view.smooth)
@@ -160,4 +165,8 @@ class ExplorePage(Page):
         second.addWidget(self.model_choice)
         second.addWidget(self._ask)
         self.body.addLayout(second)
-        self.body.addWidget(self.pair, 1)
+        sides = QHBoxLayout()
+        sides.setSpacing(14)
+        sides.addWidget(self.pair, 1)
+        sides.addWidget(self.side)
+        self.body.addLayout(sides, 1)

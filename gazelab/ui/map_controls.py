@@ -1,4 +1,4 @@
-"""Which layers and heads become the map, and what to do with sink patches."""
+"""How layers, heads and tokens become one map, of which view, with or without sink patches."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from PyQt6.QtCore import pyqtSignal
 from PyQt6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QWidget
 
 from gazelab.core.attention import AttentionTrace
-from gazelab.pipeline.map_choice import MapChoice
+from gazelab.ui.look import ALL_VIEWS, Pick, Together
 from gazelab.ui.parts import label
-from gazelab.ui.token_strip import ALL_TOKENS
 
 
 class MapControls(QWidget):
@@ -24,75 +23,78 @@ class MapControls(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._layer = self._selector(self.tr("Layer"))
-        self._head = self._selector(self.tr("Head"))
         self._method = self._selector(self.tr("Put together"))
-        self._method.addItem(self.tr("Mean"), "mean")
-        self._method.addItem(self.tr("Maximum"), "max")
+        self._method.addItem(self.tr("Mean"), Together.MEAN)
+        self._method.addItem(self.tr("Maximum"), Together.MAX)
         self._method.setToolTip(self.tr("How the chosen layers, heads and tokens become one map"))
+        self._view = self._selector(self.tr("View"))
+        self._view.setToolTip(self.tr("Through which of its views of the chart the model looked"))
+        self._view_label = label(self.tr("View"), "muted")
+        self._layer: int | None = None
+        self._head: int | None = None
         self._sinks = QCheckBox(self.tr("Leave out sink patches"))
         self._sinks.setToolTip(
             self.tr("Patches that draw attention whatever is asked. The choice is written into the scores.")
         )
         self._sinks.toggled.connect(lambda _on: self.changed.emit())
-        self._shares = label("", "muted", wrap=True)
+        self._lay_out()
+        self.set_trace(None)
+
+    def set_trace(self, trace: AttentionTrace | None) -> None:
+        """Offer the layers, heads and views of a trace; a choice that it has too is kept."""
+        self.setEnabled(trace is not None)
+        if trace is None:
+            return
+        if self._layer not in trace.layers:
+            self._layer = None
+        if self._head is not None and self._head >= trace.n_heads:
+            self._head = None
+        self._fill_views(trace)
+
+    def pick(self) -> Pick:
+        """Give what is chosen, all tokens."""
+        view = self._view.currentData()
+        return Pick(
+            layer=self._layer,
+            head=self._head,
+            together=Together(self._method.currentData()),
+            view=0 if view is None else int(view),
+            drop_sinks=self._sinks.isChecked(),
+        )
+
+    def choose(self, layer: int | None, head: int | None) -> None:
+        """Choose a layer and a head, None for all, and tell it."""
+        self._layer, self._head = layer, head
+        self.changed.emit()
+
+    def _fill_views(self, trace: AttentionTrace) -> None:
+        names = [view.name for view in trace.views]
+        kept = self._view.currentText()
+        self._view.blockSignals(True)
+        self._view.clear()
+        for index, name in enumerate(names):
+            self._view.addItem(name, index)
+        if len(names) > 1:
+            self._view.addItem(self.tr("all views together"), ALL_VIEWS)
+        self._view.setCurrentIndex(max(0, self._view.findText(kept)))
+        self._view.blockSignals(False)
+        for widget in (self._view, self._view_label):
+            widget.setVisible(len(names) > 1)
+
+    def _lay_out(self) -> None:
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setVerticalSpacing(6)
         for line, (text, box) in enumerate(
-            (
-                (self.tr("Layer"), self._layer),
-                (self.tr("Head"), self._head),
-                (self.tr("Put together"), self._method),
-            )
+            ((label(self.tr("Method"), "muted"), self._method), (self._view_label, self._view))
         ):
-            grid.addWidget(label(text, "muted"), line, 0)
+            grid.addWidget(text, line, 0)
             grid.addWidget(box, line, 1)
-        grid.addWidget(self._sinks, 3, 0, 1, 2)
-        grid.addWidget(self._shares, 4, 0, 1, 2)
+        grid.addWidget(self._sinks, 2, 0, 1, 2)
         grid.setColumnStretch(1, 1)
-        self.set_trace(None)
-
-    def set_trace(self, trace: AttentionTrace | None) -> None:
-        """Offer the layers and heads of a trace; a choice that it has too is kept."""
-        self.setEnabled(trace is not None)
-        layers = () if trace is None else trace.layers
-        heads = 0 if trace is None else trace.n_heads
-        _refill(self._layer, self.tr("All layers"), [(str(n), n) for n in layers])
-        _refill(self._head, self.tr("All heads"), [(str(k), k) for k in range(heads)])
-
-    def choice(self, token: int) -> MapChoice:
-        """Give the choice made, for one token or `ALL_TOKENS`."""
-        layer, head = self._layer.currentData(), self._head.currentData()
-        return MapChoice(
-            method="max" if self._method.currentData() == "max" else "mean",
-            layers=None if layer is None else (int(layer),),
-            heads=None if head is None else (int(head),),
-            tokens=None if token == ALL_TOKENS else (token,),
-            sinks="drop" if self._sinks.isChecked() else "keep",
-        )
-
-    def set_shares(self, picture: float, text: float, sink: float) -> None:
-        """Tell where the chosen attention went: shares of 1."""
-        self._shares.setText(
-            self.tr("On the chart {picture:.0%}, on text {text:.0%}, on the first token {sink:.0%}").format(
-                picture=picture, text=text, sink=sink
-            )
-        )
 
     def _selector(self, name: str) -> QComboBox:
         box = QComboBox()
         box.setAccessibleName(name)
         box.currentIndexChanged.connect(lambda _index: self.changed.emit())
         return box
-
-
-def _refill(box: QComboBox, everything: str, items: list[tuple[str, int]]) -> None:
-    kept = box.currentData()
-    box.blockSignals(True)
-    box.clear()
-    box.addItem(everything, None)
-    for text, value in items:
-        box.addItem(text, value)
-    box.setCurrentIndex(max(0, box.findData(kept)) if kept is not None else 0)
-    box.blockSignals(False)

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from PyQt6.QtCore import pyqtSignal
-from PyQt6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PyQt6.QtWidgets import QHBoxLayout, QLabel, QLayout, QVBoxLayout, QWidget
 
-from gazelab.core.attention import AttentionMap, AttentionTrace
+from gazelab.core.attention import AttentionTrace
+from gazelab.core.geometry import PatchGrid
 from gazelab.core.picture import Picture
 from gazelab.ui.canvas import ChartCanvas, Heat
 from gazelab.ui.colours import MODEL_MAP
+from gazelab.ui.look import Shown
+from gazelab.ui.model_canvas import ModelCanvas, unseen_share
 from gazelab.ui.parts import NoteLabel, button, label
 from gazelab.ui.token_strip import TokenStrip
 
 HEADING_PX = 26
+NOTES_PX = 20
 
 
 class PairView(QWidget):
@@ -33,62 +39,53 @@ class PairView(QWidget):
     def __init__(self, person: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.person = ChartCanvas()
-        self.model = ChartCanvas()
+        self.model = ModelCanvas()
         self.strip = TokenStrip()
         self.strip.chosen.connect(self.token_chosen)
         self._model_title = label(self.tr("Model: attention weights"), "heading")
         self._person_note = NoteLabel()
         self._model_note = NoteLabel()
+        self._patch_note = NoteLabel(at_right=False)
         self._way_in = NoteLabel()
-        # Its room is kept when it is empty: a chart that moves would move away from the gaze on it.
-        self._way_in.setFixedHeight(20)
+        self._note = ""
+        self._grids: tuple[PatchGrid, ...] = ()
         self._stop = button(self.tr("Stop"), self.stop_asked.emit, self.tr("Stop the model"))
         self._stop.setProperty("role", "small")
         self._stop.hide()
         sides = QHBoxLayout()
         sides.setSpacing(14)
-        for title, note, canvas in (
-            (label(person, "heading"), self._person_note, self.person),
-            (self._model_title, self._model_note, self.model),
-        ):
-            side = QVBoxLayout()
-            side.setSpacing(4)
-            heading = QWidget()
-            heading.setFixedHeight(HEADING_PX)
-            head = QHBoxLayout(heading)
-            head.setContentsMargins(0, 0, 0, 0)
-            head.addWidget(title)
-            head.addWidget(note, 1)
-            if canvas is self.model:
-                head.addWidget(self._stop)
-            side.addWidget(heading)
-            side.addWidget(canvas, 1)
-            sides.addLayout(side, 1)
+        sides.addLayout(_side(label(person, "heading"), self._person_note, self.person), 1)
+        sides.addLayout(_side(self._model_title, self._model_note, self.model, self._stop), 1)
         outer = QVBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
         outer.setSpacing(6)
         outer.addLayout(sides, 1)
-        outer.addWidget(self._way_in)
+        outer.addLayout(self._notes())
         outer.addWidget(self.strip)
 
     def set_picture(self, picture: Picture | None) -> None:
         """Show a chart on both sides, without maps and tokens."""
         self.person.set_picture(picture)
         self.model.set_picture(picture)
-        self.strip.clear()
+        self.strip.set_picture(picture)
         self.set_model_note("")
+        self.set_seen(())
         self.set_way_in("")
+        self.set_patch_note("")
 
     def set_trace(self, trace: AttentionTrace) -> None:
         """Show the tokens of a finished answer."""
-        self.strip.set_tokens(trace.tokens)
+        self.strip.set_tokens(trace.tokens, trace.top)
 
-    def set_map(self, made: AttentionMap | None) -> None:
+    def set_shown(self, shown: Shown | None) -> None:
         """Lay a map over the model's side; one without attention on the chart is told as such."""
-        if made is None or not np.isfinite(made.values).all():
-            self.model.set_heat(None)
-            return
-        self.model.set_heat(Heat(made.values, made.grid, MODEL_MAP, smooth=False))
+        self.model.set_heat(None if shown is None else heat_of(shown))
+
+    def set_seen(self, grids: Sequence[PatchGrid]) -> None:
+        """Hatch what no grid covers, and say it."""
+        self._grids = tuple(grids)
+        self.model.set_seen(self._grids)
+        self.set_way_in(self._note)
 
     def set_person_note(self, text: str) -> None:
         """Say something of the gaze, such as its rate."""
@@ -99,6 +96,52 @@ class PairView(QWidget):
         self._model_note.setText(text)
         self._stop.setVisible(waiting)
 
+    def set_patch_note(self, text: str) -> None:
+        """Say something of the patch that is pointed at."""
+        self._patch_note.setText(text)
+
     def set_way_in(self, text: str) -> None:
         """Say what the model does to the picture, such as cutting its sides off."""
-        self._way_in.setText(self.tr("Model input: {note}").format(note=text) if text else "")
+        self._note = text
+        said = [self.tr("Model input: {note}").format(note=text)] if text else []
+        lost = unseen_share(self._grids)
+        if lost > 0:
+            said.append(
+                self.tr("Hatched: {share:.0%} of the chart, not seen by the model.").format(share=lost)
+            )
+        self._way_in.setText(" ".join(said))
+
+    def _notes(self) -> QHBoxLayout:
+        """Lay out the line below the charts.
+
+        Its room is kept when it is empty: a chart that moves would move away from the gaze on it.
+        """
+        line = QHBoxLayout()
+        line.setSpacing(14)
+        for note in (self._patch_note, self._way_in):
+            note.setFixedHeight(NOTES_PX)
+            line.addWidget(note, 1)
+        return line
+
+
+def heat_of(shown: Shown) -> Heat | None:
+    """Give what a canvas draws of a map; None where there is nothing on the chart."""
+    if not np.isfinite(shown.values).all():
+        return None
+    return Heat(shown.values, shown.grid, MODEL_MAP, smooth=False)
+
+
+def _side(title: QLabel, note: NoteLabel, canvas: ChartCanvas, *more: QWidget) -> QLayout:
+    heading = QWidget()
+    heading.setFixedHeight(HEADING_PX)
+    head = QHBoxLayout(heading)
+    head.setContentsMargins(0, 0, 0, 0)
+    head.addWidget(title)
+    head.addWidget(note, 1)
+    for widget in more:
+        head.addWidget(widget)
+    side = QVBoxLayout()
+    side.setSpacing(4)
+    side.addWidget(heading)
+    side.addWidget(canvas, 1)
+    return side

@@ -25,16 +25,26 @@ def label(text: str = "", role: str = "", wrap: bool = False) -> QLabel:
 
 
 class NoteLabel(QLabel):
-    """A muted line at the right that is cut with an ellipsis where there is no room."""
+    """A muted line that is cut with an ellipsis where there is no room.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    at_right : bool
+        Where the line stands.
+    """
+
+    def __init__(self, *, at_right: bool = True) -> None:
         super().__init__()
         self.setProperty("role", "muted")
+        side = Qt.AlignmentFlag.AlignRight if at_right else Qt.AlignmentFlag.AlignLeft
+        self._place = side | Qt.AlignmentFlag.AlignVCenter
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._whole = ""
 
     def setText(self, a0: str | None) -> None:
         """Show a text, all of it in the tool tip."""
+        if a0 == self._whole:
+            return
         self._whole = a0 or ""
         self.setToolTip(self._whole)
         self._cut()
@@ -46,7 +56,7 @@ class NoteLabel(QLabel):
 
     def _cut(self) -> None:
         super().setText(self.fontMetrics().elidedText(self._whole, Qt.TextElideMode.ElideRight, self.width()))
-        self.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self.setAlignment(self._place)
 
 
 def sentence(fault: GazelabError) -> str:

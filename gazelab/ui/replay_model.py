@@ -2,23 +2,42 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
 from PyQt6.QtCore import QObject, pyqtSignal
 
-from gazelab.attention.base import AttentionModel
+from gazelab.attention.base import AttentionModel, TraceHead
+from gazelab.attention.maps import sink_patches
 from gazelab.core.attention import AttentionTrace
 from gazelab.core.errors import GazelabError
+from gazelab.metrics.agreement import Agreement
 from gazelab.pipeline.compare import score_trial, trace_for
 from gazelab.pipeline.replay import Replay
 from gazelab.sessions.trials import Trial
-from gazelab.ui.asking import Stoppable
+from gazelab.ui.asking import Arrived, Watched
+from gazelab.ui.look import Look
+from gazelab.ui.looking import Looking
 from gazelab.ui.pair_view import PairView
-from gazelab.ui.replay_side import AttentionTab
+from gazelab.ui.replay_side import AttentionTab, ScoresTab
 from gazelab.ui.workers import Job
 from gazelab.ui.workspace import Workspace
 
 
+@dataclass(frozen=True, eq=False)
+class _Traced:
+    """A trial's trace; with `look` if it was stored, so that no token of it was told before."""
+
+    trial: Trial
+    trace: AttentionTrace
+    look: Look | None
+    sinks: NDArray[np.bool_] | None
+    about: str
+
+
 class ReplayModel(QObject):
-    """Asks the model in the background and shows what it gives.
+    """Asks the model in the background and shows what it gives, each token as it comes.
 
     Parameters
     ----------
@@ -26,7 +45,8 @@ class ReplayModel(QObject):
     pair : PairView
         Where the map and the tokens are shown.
     tab : AttentionTab
-        Where the model and the map are chosen, and the scores shown.
+        Where the model and the map are chosen.
+    scores : ScoresTab
 
     Signals
     -------
@@ -36,22 +56,26 @@ class ReplayModel(QObject):
 
     failed = pyqtSignal(object)
 
-    def __init__(self, workspace: Workspace, pair: PairView, tab: AttentionTab) -> None:
+    def __init__(self, workspace: Workspace, pair: PairView, tab: AttentionTab, scores: ScoresTab) -> None:
         super().__init__(pair)
-        self._work, self._pair, self._tab = workspace, pair, tab
+        self._work, self._pair, self._tab, self._scores = workspace, pair, tab, scores
+        self.looking = Looking(pair, tab.panel)
         self._shown: tuple[Replay, Trial] | None = None
         self.trace: AttentionTrace | None = None
         self._scoring: Job | None = None
         self._tracing: Job | None = None
-        pair.token_chosen.connect(lambda _token: self.show_map())
+        self.looking.changed.connect(self._score)
         pair.stop_asked.connect(self._stop)
         tab.model_changed.connect(self.ask)
-        tab.map_changed.connect(self.show_map)
 
     def clear(self) -> None:
         """Show no trial: an answer that is still on its way is dropped."""
-        self._shown = self.trace = None
+        if self._tracing is not None:
+            self._tracing.cancel()
+        self._shown = self.trace = self._tracing = None
+        self.looking.clear()
         self._tab.clear()
+        self._scores.set_scores(None)
 
     def show(self, replay: Replay, trial: Trial) -> None:
         """Ask the chosen model about a trial."""
@@ -64,50 +88,65 @@ class ReplayModel(QObject):
         if self._shown is None:
             return
         replay, trial = self._shown
+        self.trace = None
+        self.looking.clear()
+        self._set_scores(None)
         self._pair.set_model_note(self.tr("The model is reading …"), waiting=True)
 
-        def work(model: AttentionModel, job: Job) -> tuple[Trial, AttentionTrace, str]:
-            return trial, trace_for(replay, trial, Stoppable(model, job)), model.about
+        def work(model: AttentionModel, job: Job) -> _Traced:
+            watched = Watched(model, job)
+            trace = trace_for(replay, trial, watched)
+            if watched.asked:
+                return _Traced(trial, trace, None, sink_patches(trace), model.about)
+            return _Traced(trial, trace, Look.of(trace), None, model.about)
 
         name = self._tab.model_choice.name
-        self._tracing = self._work.models.run(name, work, self._traced, self.failed.emit)
-
-    def show_map(self) -> None:
-        """Show the map that is chosen, and score it."""
-        if self._shown is None or self.trace is None or not self.trace.tokens:
-            self._pair.set_map(None)
-            return
-        replay, trial = self._shown
-        made = self._tab.controls.choice(self._pair.strip.current).of(self.trace)
-        self._pair.set_map(made)
-        text, sink = (float(str(made.how[key])) for key in ("text_share", "sink_share"))
-        self._tab.controls.set_shares(made.picture_share, text, sink)
-        if self._scoring is not None:
-            self._scoring.cancel()
-        self._scoring = self._work.io.submit(
-            self.tr("scoring"),
-            lambda _job: score_trial(replay, trial, made),
-            self._tab.set_scores,
-            self.failed.emit,
-        )
+        self._tracing = self._work.models.run(name, work, self._traced, self._broken, self._came)
 
     def tell(self, fault: GazelabError) -> None:
         """Say on the model's side what went wrong."""
         self._pair.set_model_note(str(fault))
+
+    def _score(self) -> None:
+        """Score the map that is shown, once the answer is whole."""
+        if self._scoring is not None:
+            self._scoring.cancel()
+        if self._shown is None or self.trace is None or not self.trace.tokens:
+            return
+        (replay, trial), trace, choice = self._shown, self.trace, self.looking.pick.choice()
+
+        def work(_job: Job) -> Agreement:
+            return score_trial(replay, trial, choice.of(trace))
+
+        self._scoring = self._work.io.submit(self.tr("scoring"), work, self._set_scores, self.failed.emit)
+
+    def _set_scores(self, agreement: Agreement | None) -> None:
+        self._tab.set_agreement(agreement)
+        self._scores.set_scores(agreement)
 
     def _stop(self) -> None:
         if self._tracing is not None:
             self._tracing.cancel()
         self._pair.set_model_note(self.tr("Stopped."))
 
-    def _traced(self, outcome: tuple[Trial, AttentionTrace, str]) -> None:
-        trial, trace, about = outcome
+    def _came(self, partial: object) -> None:
+        if isinstance(partial, TraceHead):
+            self.looking.begin(partial)
+        elif isinstance(partial, Arrived):
+            self.looking.add(partial.step, partial.sums)
+
+    def _broken(self, fault: GazelabError) -> None:
+        self.looking.clear()
+        self.failed.emit(fault)
+
+    def _traced(self, outcome: _Traced) -> None:
+        trial, trace = outcome.trial, outcome.trace
         if self._shown is None or trial is not self._shown[1]:
             return
         self.trace = trace
-        self._pair.set_trace(trace)
         self._pair.set_model_note(self.tr("Answer: {answer}").format(answer=trace.answer or "–"))
-        self._pair.set_way_in(trace.note)
-        self._pair.model.setToolTip(about)
-        self._tab.controls.set_trace(trace)
-        self.show_map()
+        self._pair.model.setToolTip(outcome.about)
+        if outcome.look is not None:
+            self.looking.set_look(outcome.look)
+        else:
+            self.looking.finish(trace.answer, outcome.sinks, whole=True)

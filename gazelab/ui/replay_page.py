@@ -24,8 +24,9 @@ from gazelab.ui.pair_view import PairView
 from gazelab.ui.parts import Page, label
 from gazelab.ui.quality_view import QualityTab
 from gazelab.ui.replay_model import ReplayModel
-from gazelab.ui.replay_side import AttentionTab, ReplaySide
+from gazelab.ui.replay_side import AttentionTab, ScoresTab
 from gazelab.ui.session_choice import SessionChoice
+from gazelab.ui.side_tabs import SideTabs
 from gazelab.ui.timeline import gaps_of
 from gazelab.ui.transport import Transport
 from gazelab.ui.workers import Job
@@ -60,18 +61,21 @@ class ReplayPage(Page):
         self.plot = GazePlot()
         self.plot.moved.connect(self._go_to)
         self.attention = AttentionTab(workspace.settings.model.name)
-        self.model_choice, self.scores = self.attention.model_choice, self.attention.scores
-        self.side = ReplaySide()
+        self.agreement = ScoresTab()
+        self.model_choice, self.scores = self.attention.model_choice, self.agreement.scores
+        self.side = SideTabs()
         self.quality = QualityTab(workspace)
         self.quality.trial_chosen.connect(self.choice.go_to)
         self.quality.judged.connect(self._describe)
         self.side.addTab(self.attention, self.tr("Attention"))
+        self.side.addTab(self.agreement, self.tr("Scores"))
+        self.attention.scores_asked.connect(lambda: self.side.setCurrentWidget(self.agreement))
         self.side.addTab(self.quality, self.tr("Quality"))
         self.corrections = CorrectionsPanel(workspace)
         self.corrections.tried.connect(lambda: self._show_moment(self.transport.timeline.now_ns))
         self.corrections.changed.connect(self._read_again)
         self.side.addTab(self.corrections, self.tr("Corrections"))
-        self._model = ReplayModel(workspace, self.pair, self.attention)
+        self._model = ReplayModel(workspace, self.pair, self.attention, self.agreement)
         self._model.failed.connect(self._failed)
         self._question = label("", wrap=True)
         self._lay_out()

@@ -1,34 +1,22 @@
-"""What stands beside the charts in Replay: one tab a subject, the model's attention first."""
+"""What stands beside the charts in Replay of the model's attention: its map, and how well it agrees."""
 
 from __future__ import annotations
 
+import math
+
 from PyQt6.QtCore import pyqtSignal
-from PyQt6.QtWidgets import QTabWidget, QVBoxLayout, QWidget
+from PyQt6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from gazelab.metrics.agreement import Agreement
-from gazelab.ui.map_controls import MapControls
+from gazelab.ui.look_panel import LookPanel
 from gazelab.ui.model_choice import ModelChoice
-from gazelab.ui.parts import Card, label
-from gazelab.ui.scores_table import ScoresTable
-
-PANEL_WIDTH = 404
-
-
-class ReplaySide(QTabWidget):
-    """Tabs of a fixed width; `addTab(widget, title)` adds a subject."""
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setFixedWidth(PANEL_WIDTH)
-        self.setDocumentMode(True)
-        bar = self.tabBar()
-        if bar is not None:
-            bar.setDrawBase(False)
-        self.setAccessibleName(self.tr("Beside the charts"))
+from gazelab.ui.parts import Card, button, label
+from gazelab.ui.scores_table import ScoresTable, number
+from gazelab.ui.side_tabs import scrolled
 
 
 class AttentionTab(QWidget):
-    """Which model and map, and how well the map agrees with the fixations.
+    """Which model and map, and in one line how well the map agrees with the fixations.
 
     Parameters
     ----------
@@ -39,37 +27,58 @@ class AttentionTab(QWidget):
     -------
     model_changed
         Another model is wanted.
-    map_changed
-        Another map of the same trace is wanted.
+    scores_asked
+        The user wants to see all scores.
     """
 
     model_changed = pyqtSignal()
-    map_changed = pyqtSignal()
+    scores_asked = pyqtSignal()
 
     def __init__(self, model: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.model_choice = ModelChoice(model)
         self.model_choice.changed.connect(lambda _name: self.model_changed.emit())
-        self.controls = MapControls()
-        self.controls.changed.connect(self.map_changed)
-        self.scores = ScoresTable()
-        self._note = label("", "muted", wrap=True)
-        maps = Card(self.tr("Attention map"))
-        maps.body.addWidget(self.model_choice)
-        maps.body.addWidget(self.controls)
-        scores = Card(self.tr("Agreement with the fixations"))
-        scores.body.addWidget(self.scores, 1)
-        scores.body.addWidget(self._note)
+        self.panel = LookPanel(self.model_choice)
+        self._agreement = label("", "muted", wrap=True)
+        more = button(self.tr("Scores"), self.scores_asked.emit, self.tr("All scores beside chance"))
+        more.setProperty("role", "small")
+        line = QHBoxLayout()
+        line.addWidget(self._agreement, 1)
+        line.addWidget(more)
         lines = QVBoxLayout(self)
-        lines.setContentsMargins(0, 8, 0, 0)
-        lines.setSpacing(12)
-        lines.addWidget(maps)
-        lines.addWidget(scores, 1)
+        lines.setContentsMargins(0, 0, 0, 0)
+        lines.addWidget(scrolled(self.panel, stretch=0), 1)
+        lines.addLayout(line)
 
     def clear(self) -> None:
         """Show that there is no map and no score yet."""
-        self.controls.set_trace(None)
-        self.set_scores(None)
+        self.panel.clear()
+        self.set_agreement(None)
+
+    def set_agreement(self, agreement: Agreement | None) -> None:
+        """Give one score beside what chance gives, or nothing."""
+        if agreement is None:
+            self._agreement.setText(self.tr("Agreement with the fixations: –"))
+            return
+        low, high = agreement.chance.get("nss", (math.nan, math.nan))
+        text = self.tr("Agreement with the fixations: NSS {nss} (chance 95 %: {low} … {high})")
+        said = text.format(nss=number(agreement.rows["map"]["nss"]), low=number(low), high=number(high))
+        self._agreement.setText(said)
+
+
+class ScoresTab(QWidget):
+    """How well the map agrees with the fixations, beside what chance gives."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.scores = ScoresTable()
+        self._note = label("", "muted", wrap=True)
+        card = Card(self.tr("Agreement with the fixations"))
+        card.body.addWidget(self.scores, 1)
+        card.body.addWidget(self._note)
+        lines = QVBoxLayout(self)
+        lines.setContentsMargins(0, 8, 0, 0)
+        lines.addWidget(card, 1)
 
     def set_scores(self, agreement: Agreement | None) -> None:
         """Show an agreement and what one must know to read it, or nothing."""

@@ -173,6 +173,12 @@ QToolButton:focus { padding: 5px 8px; }
 QPushButton:checked, QToolButton:checked { background: $accent_soft; border-color: $accent; }
 QPushButton:disabled, QToolButton:disabled { color: $muted; background: $sunken; border-style: dashed; }
 QPushButton[role="small"] { padding: 1px 10px; min-height: 18px; }
+QPushButton[role="link"] {
+    background: transparent; border: 1px solid transparent; color: $accent; text-align: left;
+    padding: 3px 4px;
+}
+QPushButton[role="link"]:hover { text-decoration: underline; }
+QPushButton[role="link"]:focus { border: 1px solid $accent; }
 QPushButton[role="primary"] {
     background: $accent; color: $on_accent; border-color: $accent; font-weight: 600; padding: 8px 18px;
 }

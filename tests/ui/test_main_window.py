@@ -367,7 +367,8 @@ def test_U4_every_text_stands_out_from_its_ground(qtbot, window, session_path, p
             qtbot.waitUntil(lambda: not window.workspace.io.busy)
             for widget in window.findChildren(QWidget):
                 text = _text_of(widget)
-                if not text or not widget.isVisible() or min(widget.width(), widget.height()) < 8:
+                seen = widget.visibleRegion().boundingRect()
+                if not text or not widget.isVisible() or min(seen.width(), seen.height()) < 8:
                     continue
                 got = _text_contrast(pixels_of(_drawn(window, widget)))
                 if got < 4.5:
