@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gazelab.attention.base import AttentionModel
-from gazelab.attention.methods.recorded import Recorded
 from gazelab.core.errors import AttentionError
 from gazelab.core.picture import Picture
+
+if TYPE_CHECKING:
+    from gazelab.attention.methods.recorded import Recorded
 
 Check = Callable[[], None]
 """Called often; whatever it raises stops the run."""
