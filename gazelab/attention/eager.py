@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 from torch import Tensor
 
-from gazelab.attention.decoder import attention_modules, decoder_of
+from gazelab.attention.decoder import attention_modules, decoder_of, n_heads
 from gazelab.core.errors import AttentionError
 
 _ROUNDED = 1.02
@@ -32,9 +33,7 @@ def eager_memory_bytes(model: Any, n_tokens: int, *, kept: bool = False) -> int:
         scores and their softmax.
     """
     decoder = decoder_of(model)
-    config = decoder.config
-    heads = int(getattr(config, "num_attention_heads", None) or config.get_text_config().num_attention_heads)
-    matrix = heads * n_tokens**2
+    matrix = n_heads(decoder) * n_tokens**2
     item = next(decoder.parameters()).element_size()
     layers = len(set(attention_modules(decoder, "self").values())) or 1
     return int(matrix * (item * (layers if kept else 1) + 2 * 4))
@@ -59,12 +58,8 @@ def weights_in(output: Any, model_name: str) -> tuple[int, Tensor]:
     """
     for index, part in enumerate(output if isinstance(output, tuple) else ()):
         if index and isinstance(part, Tensor) and part.dim() == 4:
-            sums = part.float().sum(-1)
+            sums = part.sum(-1, dtype=torch.float32)  # no copy of the matrix, and none below
             # Not finite counts as found: the tap then names the layer.
-            if (
-                not bool((part < 0).any())
-                and not bool((sums > _ROUNDED).any())
-                and not bool((sums == 0).all())
-            ):
+            if not bool(part.amin() < 0) and not bool((sums > _ROUNDED).any()) and bool((sums != 0).any()):
                 return index, part
     raise AttentionError("its attention layers give no weights, even in eager mode.", where=model_name)

@@ -76,7 +76,7 @@ def test_an_estimate_by_hand():
     assert found.cache_bytes == 3 * 2 * (2 * 8) * 4 * 1024
     assert found.trace_bytes == 3 * 4 * 1024 * 24 * 2
     assert found.tap_bytes == 3 * 4 * 1024 * 4 * 3
-    assert found.activations_bytes == 1000 * (4 * 32 + 4 * 48) * 4 + 99 * 8
+    assert found.activations_bytes == 2 * (1000 * (4 * 32 + 4 * 48) * 4 + 99 * 8)
     assert found.eager_bytes == 4 * 1000**2 * (3 * 4 + 8)
     assert found.needed_bytes < found.eager_bytes
 
