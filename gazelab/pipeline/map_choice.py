@@ -2,40 +2,56 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import cast
 
-from gazelab.attention.base import AttentionModel
-from gazelab.attention.maps import Method, Sinks, attention_map
+from gazelab.attention.base import MAX_TOKENS, AttentionModel
+from gazelab.attention.combined import ALL_VIEWS, Sinks
+from gazelab.attention.maps import Method, attention_map
+from gazelab.attention.methods import MethodName, make_map, method_of, refuse_what_cannot_be_had
 from gazelab.core.attention import AttentionMap, AttentionTrace
 from gazelab.core.errors import AttentionError
+from gazelab.core.picture import Picture
 
 
 @dataclass(frozen=True, eq=False)
 class MapChoice:
-    """Which layers, heads and tokens become the one map that is scored; written into every result.
+    """Which method, layers, heads and tokens make the one map that is scored; written into every result.
 
     Attributes
     ----------
-    method : "mean", "max" or "raw"
+    method : str
+        A name in `gazelab.attention.methods.METHODS`; "mean", "max" and "raw" need a trace only.
     layers, heads, tokens : tuple of int or None
         None takes all.
     sinks : "keep" or "drop"
+    view : str
+        "all" adds up every view of the picture; else the name of one.
     """
 
-    method: Method = "mean"
+    method: MethodName = "mean"
     layers: tuple[int, ...] | None = None
     heads: tuple[int, ...] | None = None
     tokens: tuple[int, ...] | None = None
     sinks: Sinks = "keep"
+    view: str = ALL_VIEWS
+
+    @property
+    def needs_model(self) -> bool:
+        """Whether a trace alone does not do, so that `of_model` must make the map."""
+        return method_of(self.method).needs_model
 
     def check(self, model: AttentionModel) -> None:
-        """Refuse layers and heads that a model has not, before it runs.
+        """Refuse a method that a model cannot do, and layers and heads that it has not, before it runs.
 
         Raises
         ------
         AttentionError
             Names the first, and what there is.
         """
+        if self.needs_model:
+            refuse_what_cannot_be_had(method_of(self.method), model)
         for what, wanted, there in (
             ("layer", self.layers, model.layers),
             ("head", self.heads, range(model.n_heads)),
@@ -46,5 +62,51 @@ class MapChoice:
                     raise AttentionError(f"there is no {what} {number}.", where=model.model_id, todo=todo)
 
     def of(self, trace: AttentionTrace) -> AttentionMap:
-        """Make the map of a trace."""
-        return attention_map(trace, self.method, self.layers, self.heads, self.tokens, self.sinks)
+        """Make the map of a trace.
+
+        Raises
+        ------
+        AttentionError
+            There is no such method, view, layer, head or token, or the method needs the model.
+        """
+        if self.needs_model:
+            raise AttentionError(
+                f"{method_of(self.method).label} cannot be made of a trace: the model must run.",
+                todo="Use mean, max or raw, or ask the model again.",
+            )
+        known = (self.layers, self.heads, self.tokens)
+        return attention_map(trace, cast("Method", self.method), *known, self.sinks, (), self.view)
+
+    def of_model(
+        self,
+        model: AttentionModel,
+        picture: Picture,
+        question: str,
+        trace: AttentionTrace | None = None,
+        *,
+        max_tokens: int = MAX_TOKENS,
+        progress: Callable[[int, int], None] = lambda done, total: None,
+        check: Callable[[], None] = lambda: None,
+    ) -> AttentionMap:
+        """Make the map with the model at hand, by any method; the rest is that of `make_map`.
+
+        Parameters
+        ----------
+        trace : AttentionTrace, optional
+            Of the same model, picture and question: where it will do, the model does not run.
+        """
+        return make_map(
+            model,
+            picture,
+            question,
+            self.method,
+            layers=self.layers,
+            heads=self.heads,
+            tokens=self.tokens,
+            sinks=self.sinks,
+            view=self.view,
+            max_tokens=max_tokens,
+            trace=trace,
+            progress=progress,
+            check=check,
+        )

@@ -4,7 +4,7 @@
 Importing this package loads neither torch nor transformers.
 """
 
-from gazelab.attention.methods.make import Offer, make_map, offers
+from gazelab.attention.methods.make import Offer, make_map, offers, refuse_what_cannot_be_had
 from gazelab.attention.methods.table import METHODS, NEUTRAL_QUESTION, MethodEntry, MethodName, method_of
 
 __all__ = [
@@ -16,4 +16,5 @@ __all__ = [
     "make_map",
     "method_of",
     "offers",
+    "refuse_what_cannot_be_had",
 ]

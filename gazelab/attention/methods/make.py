@@ -43,7 +43,7 @@ class Offer:
 
 def offers(model: AttentionModel) -> tuple[Offer, ...]:
     """List every method with what stands against it for a model; nothing is run."""
-    return tuple(Offer(entry, _against(entry, model)) for entry in METHODS.values())
+    return tuple(Offer(entry, reason_against(entry, model)) for entry in METHODS.values())
 
 
 def make_map(
@@ -95,9 +95,7 @@ def make_map(
         There is no such method, layer, head, token or view; the model cannot do it; there is no room.
     """
     entry = method_of(method)
-    against = _against(entry, model)
-    if against:
-        raise AttentionError(f"{entry.label} cannot be had: {against}", where=model.model_id)
+    refuse_what_cannot_be_had(entry, model)
     known = (layers, heads, tokens)
     if entry.needs == "trace":
         seen = trace or _traced(model, picture, question, max_tokens, check)
@@ -121,8 +119,8 @@ def make_map(
     )
 
 
-def _against(entry: MethodEntry, model: AttentionModel) -> str:
-    """Say what stands against a method for a model."""
+def reason_against(entry: MethodEntry, model: AttentionModel) -> str:
+    """Say what stands against a method for a model; "" if nothing does. Nothing is run."""
     if model.kind not in entry.kinds:
         kind = "decoder-only" if entry.kinds == ("self",) else "encoder-decoder"
         return f"it is defined for {kind} models only."
@@ -134,6 +132,19 @@ def _against(entry: MethodEntry, model: AttentionModel) -> str:
         return rerun_of(model).refuse(entry.needs)
     except AttentionError as fault:
         return str(fault)
+
+
+def refuse_what_cannot_be_had(entry: MethodEntry, model: AttentionModel) -> None:
+    """Stop before the model runs.
+
+    Raises
+    ------
+    AttentionError
+        The model cannot do it, and why.
+    """
+    against = reason_against(entry, model)
+    if against:
+        raise AttentionError(f"{entry.label} cannot be had: {against}", where=model.model_id)
 
 
 def _cited(entry: MethodEntry) -> dict[str, object]:
