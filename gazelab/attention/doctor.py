@@ -7,10 +7,12 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from gazelab.attention.base import AttentionModel, open_model
 from gazelab.attention.decoder import Kind
 from gazelab.attention.eager import eager_memory_bytes
+from gazelab.attention.grids.layout import Layout
 from gazelab.attention.grids.proof import picture_tokens, token_changes
 from gazelab.attention.huggingface import EAGER_BUDGET_BYTES, HuggingFaceModel
 from gazelab.attention.implementations import attention_implementations
@@ -163,14 +165,24 @@ def _corners(model: HuggingFaceModel, width: int, height: int) -> tuple[bool, st
     parts = model.checkpoint
     changes = token_changes(parts.family, parts.model, _picture_inputs(model, picture), edited)
     rows, cols = layout.grid.locate(*zip(*spots, strict=True))
-    expected = layout.token[rows, cols]
-    found = changes.argmax(1)
     wrong = [
-        f"{spot} px changes token {got}, not {want}"
-        for spot, got, want in zip(spots, found, expected, strict=True)
-        if got != want
+        f"{spot} px {fault}"
+        for spot, row, col, change in zip(spots, rows, cols, changes, strict=True)
+        if (fault := _misplaced(layout, int(row), int(col), change))
     ]
     return not wrong, "; ".join(wrong) or f"{len(spots)} edits, each changed the token of its own patch."
+
+
+def _misplaced(layout: Layout, row: int, col: int, change: NDArray[np.float64]) -> str:
+    """Say what is wrong if an edit in a cell of the main view changes another of that view's tokens most."""
+    tokens = layout.token.ravel()
+    found = int(tokens[change[tokens].argmax()])
+    if row < 0 or col < 0:  # the grid says that the model does not see this place
+        return f"changes token {found}, though no cell is there" if change[found] > 0 else ""
+    expected = int(layout.token[row, col])
+    if change[found] == 0:
+        return f"changes nothing, not even token {expected}"
+    return "" if found == expected else f"changes token {found}, not {expected}"
 
 
 def _picture_inputs(model: HuggingFaceModel, picture: Picture) -> dict[str, torch.Tensor]:

@@ -1,5 +1,6 @@
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import tiny_checkpoints
 import torch
@@ -8,6 +9,7 @@ from gazelab.attention import doctor
 from gazelab.attention.base import open_model
 from gazelab.attention.doctor import check_model
 from gazelab.attention.grids.layout import Layout, PatchView
+from gazelab.core.geometry import PatchGrid
 
 
 @pytest.fixture(scope="module")
@@ -75,3 +77,12 @@ def test_a_model_that_does_not_open_is_one_line(tmp_path):
     (check,) = check_model(str(tmp_path))
     assert (check.check, check.ok) == ("opens", False)
     assert "config.json" in check.detail
+
+
+def test_an_edit_outside_the_grid_must_change_nothing_and_one_inside_its_token():
+    layout = Layout.whole(PatchGrid(np.array([0.0, 10, 20]), np.array([0.0, 10]), 30, 10), "20 x 10")
+    assert doctor._misplaced(layout, 0, 1, np.array([0.1, 0.2])) == ""
+    assert doctor._misplaced(layout, 0, 0, np.array([0.1, 0.2])) == "changes token 1, not 0"
+    assert doctor._misplaced(layout, 0, 0, np.zeros(2)) == "changes nothing, not even token 0"
+    assert doctor._misplaced(layout, 0, -1, np.zeros(2)) == ""
+    assert "no cell is there" in doctor._misplaced(layout, 0, -1, np.array([0.1, 0.0]))
