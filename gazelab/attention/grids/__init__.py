@@ -24,6 +24,7 @@ from gazelab.core.errors import AttentionError
 
 _HERE = "gazelab.attention.grids"
 FAMILIES = {
+    "blip-2": f"{_HERE}.blip2",
     "florence2": f"{_HERE}.florence2",
     "gemma3": f"{_HERE}.gemma3",
     "idefics3": f"{_HERE}.idefics3",

@@ -139,4 +139,6 @@ def test_the_proof_takes_its_hooks_off(model):
 
 
 def test_the_doctor_finds_nothing_wrong(folder):
-    assert [check for check in check_model(str(folder)) if not check.ok] == []
+    checks = check_model(str(folder))
+    assert [check for check in checks if not check.ok] == []
+    assert len(checks) == 11

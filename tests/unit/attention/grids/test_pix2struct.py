@@ -220,8 +220,11 @@ def test_V6_patches_that_do_not_fill_a_grid_row_by_row_are_refused(spoil):
         layout({"flattened_patches": patches}, tiny_pix2struct.pix2struct_config(), 9, 9)
 
 
-def test_the_doctor_finds_nothing_wrong(folder):
-    assert [check for check in check_model(str(folder)) if not check.ok] == []
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_the_doctor_finds_nothing_wrong(folder, dtype):
+    checks = check_model(str(folder), dtype=dtype)
+    assert [check for check in checks if not check.ok] == []
+    assert len(checks) == 11
 
 
 def test_the_font_is_the_one_that_its_notice_names():
