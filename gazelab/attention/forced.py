@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -13,12 +13,17 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from torch import Tensor
 from transformers.utils import ModelOutput
 
+from gazelab.attention.base import trace_of
 from gazelab.attention.captured import TapRow
-from gazelab.attention.decoder import Kind
+from gazelab.attention.decoder import Kind, can_be_tapped
+from gazelab.attention.generation import TOP, token_text
+from gazelab.attention.huggingface import HuggingFaceModel, step_of
 from gazelab.attention.memory import told
 from gazelab.attention.rows import predicting_row
 from gazelab.attention.tap import AttentionTap
+from gazelab.core.attention import AttentionTrace
 from gazelab.core.errors import AttentionError
+from gazelab.core.picture import Picture
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,13 +36,15 @@ class ForcedAnswer:
         One a token of the answer: the row that predicts it.
     probability : numpy.ndarray, shape (token,), float32
         Of each token of the answer, given those before it.
-    best : tuple of int
-        The token that the model itself would have said in each place.
+    best, best_probability : numpy.ndarray, shape (token, rank)
+        Ids of the most probable tokens in each place, the likeliest first, and their probabilities: the first
+        is what the model itself would have said.
     """
 
     rows: tuple[TapRow, ...]
     probability: NDArray[np.float32]
-    best: tuple[int, ...]
+    best: NDArray[np.int64]
+    best_probability: NDArray[np.float32]
 
 
 def forced_answer(
@@ -89,13 +96,54 @@ def forced_answer(
         on_row=on_row,
     )
     with told(model), tap, torch.inference_mode():
-        logits = model(**given).logits[0, -len(answer_ids) :].float().softmax(-1)
-    said = torch.as_tensor(list(answer_ids), device=logits.device)[:, None]
+        expected = model(**given).logits[0, -len(answer_ids) :].float().softmax(-1)
+        said = torch.as_tensor(list(answer_ids), device=expected.device)[:, None]
+        best = expected.topk(min(TOP, expected.shape[-1]))
     return ForcedAnswer(
         tuple(tap.captured),
-        logits.gather(1, said)[:, 0].cpu().numpy(),
-        tuple(int(token) for token in logits.argmax(-1)),
+        expected.gather(1, said)[:, 0].cpu().numpy(),
+        best.indices.cpu().numpy(),
+        best.values.cpu().numpy(),
     )
+
+
+def forced_trace(model: HuggingFaceModel, picture: Picture, question: str, answer: str) -> AttentionTrace:
+    """Ask a question, give the answer too, and keep the whole look as if the model had said it.
+
+    Parameters
+    ----------
+    model : HuggingFaceModel
+    picture : Picture
+    question : str
+    answer : str
+        Read exactly as it is: a space before the first word, where the model would write one, counts.
+
+    Raises
+    ------
+    AttentionError
+        As `forced_answer`.
+    """
+    asked, parts = model.ask(picture, question), model.checkpoint
+    ids = [int(i) for i in parts.tokenizer(answer, add_special_tokens=False)["input_ids"]]
+    forced = forced_answer(
+        parts.model,
+        asked.tensors,
+        ids,
+        picture=np.concatenate([columns.ravel() for columns in asked.columns]),
+        kind=parts.family.kind,
+        method="interface" if can_be_tapped(parts.model) else "eager",
+        dtype=np.float16,
+    )
+    steps = []
+    for k, row in enumerate(forced.rows):
+        top = tuple(
+            (str(parts.tokenizer.decode([int(token)])), float(probability))
+            for token, probability in zip(forced.best[k], forced.best_probability[k], strict=True)
+        )
+        steps.append(step_of(asked, row, token_text(parts.tokenizer, ids[:k], ids[k]), ids[k], top))
+    head = model.head(picture, question)
+    note = f"{head.note} The answer was given, not generated.".strip()
+    return trace_of(replace(head, note=note), steps, answer)
 
 
 def forced_inputs(

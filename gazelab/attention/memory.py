@@ -1,8 +1,8 @@
 """What a run will take of the memory, told before it; and memory that ran out, told in words.
 
-The figures are sums over the shapes of a decoder's and a vision tower's layers. They were 0.8 to 1.3 times the
-peaks measured on a CPU (a decoder of SmolLM-135M's shape with 450 and 1,650 tokens, one of SmolVLM-256M's with
-four tiles; float32 and bfloat16).
+The figures are sums over the shapes of a decoder's and a vision tower's layers. They were 0.8 to 1.3 times
+the peaks measured on a CPU (a decoder of SmolLM-135M's shape with 450 and 1,650 tokens, one of SmolVLM-256M's
+with four tiles; float32 and bfloat16).
 """
 
 from __future__ import annotations

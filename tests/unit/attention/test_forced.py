@@ -1,12 +1,15 @@
 import numpy as np
 import pytest
 import test_tap_vision as vision
+import tiny_checkpoints
 import tiny_models as tiny
 import torch
 
-from gazelab.attention.forced import forced_answer
+from gazelab.attention.base import open_model
+from gazelab.attention.forced import forced_answer, forced_trace
 from gazelab.attention.tap import AttentionTap
 from gazelab.core.errors import AttentionError
+from gazelab.core.picture import Picture
 
 
 def test_V5_rows_of_a_given_answer_are_those_of_its_generation():
@@ -19,7 +22,7 @@ def test_V5_rows_of_a_given_answer_are_those_of_its_generation():
         np.testing.assert_allclose(
             row.weights[..., : stepwise.weights.shape[-1]], stepwise.weights, atol=1e-6
         )
-    assert forced.best == tuple(answer)
+    assert forced.best[:, 0].tolist() == answer
 
 
 def test_probabilities_are_of_each_token_after_those_before_it():
@@ -28,6 +31,8 @@ def test_probabilities_are_of_each_token_after_those_before_it():
     with torch.no_grad():
         logits = model(torch.cat([ids, torch.tensor([[7]])], 1)).logits[0].softmax(-1)
     np.testing.assert_allclose(forced.probability, [logits[4, 7], logits[5, 9]], atol=1e-6)
+    assert forced.best.shape == forced.best_probability.shape == (2, 50)
+    np.testing.assert_allclose(forced.best_probability[0], logits[4].sort(descending=True)[0][:50], atol=1e-6)
 
 
 @pytest.mark.parametrize("family", [vision.llava, vision.paligemma, vision.gemma3, vision.idefics3])
@@ -38,7 +43,7 @@ def test_V5_with_a_picture_too_and_where_the_prefix_is_read_in_both_directions(f
     with AttentionTap(model, picture=picture) as tap:
         answer = model.generate(**inputs, max_new_tokens=4, do_sample=False)[0, length:].tolist()
     forced = forced_answer(model, inputs, answer, picture=picture)
-    assert forced.best == tuple(answer)
+    assert forced.best[:, 0].tolist() == answer
     for row, stepwise in zip(forced.rows, tap.captured, strict=True):
         assert row.position == stepwise.position
         np.testing.assert_allclose(row.weights, stepwise.weights, atol=1e-6)
@@ -68,6 +73,22 @@ def test_chosen_layers_and_heads_and_rows_as_they_come():
     forced = forced_answer(model, inputs, [7, 9], layers=[1], heads=[0, 2], on_row=seen.append)
     assert [row.weights.shape for row in forced.rows] == [(1, 2, 6), (1, 2, 6)]
     assert tuple(seen) == forced.rows
+
+
+def test_V5_a_given_answer_is_traced_as_a_said_one(tmp_path):
+    model = open_model(str(tiny_checkpoints.qwen_folder(tmp_path)))
+    picture = Picture.from_rgb(np.random.default_rng(1).integers(0, 255, (90, 130, 3), np.uint8))
+    said = model.trace(picture, "What is April?", 2)
+    given = forced_trace(model, picture, "What is April?", "April May ?")
+    assert given.answer == "April May ?"
+    assert [text.strip() for text in given.tokens] == ["April", "May", "?"]
+    assert given.note.endswith("The answer was given, not generated.")
+    # The look that leads to the first token knows nothing of the answer yet.
+    np.testing.assert_allclose(given.weights[0], said.weights[0], atol=1e-3)
+    np.testing.assert_allclose(given.text_share[0], said.text_share[0], atol=1e-5)
+    assert [text for text, _ in given.top[0][:3]] == [text for text, _ in said.top[0][:3]]
+    whole = given.weights.sum((-2, -1), dtype=np.float32) + given.text_share + given.sink_share
+    np.testing.assert_allclose(whole, 1, atol=0.01)
 
 
 def test_an_answer_without_tokens_is_refused():
