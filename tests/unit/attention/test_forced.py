@@ -1,12 +1,15 @@
 import numpy as np
 import pytest
-import test_tap_vision as vision
 import tiny_checkpoints
+import tiny_families
 import tiny_models as tiny
 import torch
+from corners import grey
 
 from gazelab.attention.base import open_model
+from gazelab.attention.decoder import can_be_tapped
 from gazelab.attention.forced import forced_answer, forced_trace
+from gazelab.attention.generation import generate_answer
 from gazelab.attention.tap import AttentionTap
 from gazelab.core.errors import AttentionError
 from gazelab.core.picture import Picture
@@ -35,16 +38,21 @@ def test_probabilities_are_of_each_token_after_those_before_it():
     np.testing.assert_allclose(forced.best_probability[0], logits[4].sort(descending=True)[0][:50], atol=1e-6)
 
 
-@pytest.mark.parametrize("family", [vision.llava, vision.paligemma, vision.gemma3, vision.idefics3])
-def test_V5_with_a_picture_too_and_where_the_prefix_is_read_in_both_directions(family):
-    model, inputs = vision.ready(family)
-    length = inputs["input_ids"].shape[1]
-    picture = np.flatnonzero(inputs["input_ids"][0].numpy() == vision.PICTURE)
-    with AttentionTap(model, picture=picture) as tap:
-        answer = model.generate(**inputs, max_new_tokens=4, do_sample=False)[0, length:].tolist()
-    forced = forced_answer(model, inputs, answer, picture=picture)
-    assert forced.best[:, 0].tolist() == answer
-    for row, stepwise in zip(forced.rows, tap.captured, strict=True):
+@pytest.mark.parametrize("family", sorted(tiny_families.FOLDERS))
+def test_V5_with_a_picture_too_in_every_family(family, tmp_path):
+    model = open_model(str(tiny_families.FOLDERS[family](tmp_path)))
+    parts, asked = model.checkpoint, model.ask(grey(260, 150), "What is April?")
+    how = {
+        "picture": np.concatenate([columns.ravel() for columns in asked.columns]),
+        "kind": parts.family.kind,
+        "method": "interface" if can_be_tapped(parts.model) else "eager",
+    }
+    with AttentionTap(parts.model, **how) as tap:
+        answer = generate_answer(parts.model, parts.tokenizer, asked.tensors, 4)
+    assert len(answer) > 1
+    forced = forced_answer(parts.model, asked.tensors, answer, **how)
+    np.testing.assert_array_equal(forced.best[:, 0], answer)
+    for row, stepwise in zip(forced.rows, tap.captured, strict=False):  # it may have said an end mark, too
         assert row.position == stepwise.position
         np.testing.assert_allclose(row.weights, stepwise.weights, atol=1e-6)
         np.testing.assert_allclose(row.sink_share, stepwise.sink_share, atol=1e-6)

@@ -1,20 +1,10 @@
 """What a patch looks at, on tiny random checkpoints of every family whose vision tower is known."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
-import torch
-
-sys.path.append(str(Path(__file__).parent / "grids"))  # for the tiny checkpoints
-
-import tiny_gemma3
-import tiny_idefics3
-import tiny_internvl
+import tiny_families
 import tiny_llava
-import tiny_paligemma
-import tiny_qwen
+import torch
 from corners import changes, corner_boxes, grey
 
 from gazelab.attention import vision
@@ -23,30 +13,17 @@ from gazelab.attention.grids.proof import picture_tokens
 from gazelab.attention.implementations import attention_implementations
 from gazelab.attention.tapped import TAPPED
 from gazelab.attention.vision import vision_looks
-from gazelab.attention.vision_patches import patch_tokens_of
+from gazelab.attention.vision_patches import KNOWN, patch_tokens_of
 from gazelab.core.errors import AttentionError
 from gazelab.core.picture import Picture
 
-FOLDERS = {
-    "gemma3": tiny_gemma3.gemma3_folder,
-    "idefics3": tiny_idefics3.idefics3_folder,
-    "internvl": tiny_internvl.internvl_folder,
-    "llava": tiny_llava.llava_folder,
-    "llava_next": tiny_llava.next_folder,
-    "llava_onevision": tiny_llava.onevision_folder,
-    "paligemma": tiny_paligemma.paligemma_folder,
-    "qwen2_vl": lambda folder: tiny_qwen.qwen_folder(folder, "qwen2_vl"),
-    "qwen2_5_vl": lambda folder: tiny_qwen.qwen_folder(folder, "qwen2_5_vl"),
-    "qwen3_vl": lambda folder: tiny_qwen.qwen_folder(folder, "qwen3_vl"),
-    "smolvlm": tiny_idefics3.smolvlm_folder,
-}
 WIDTH, HEIGHT = 260, 150
 
 
-@pytest.fixture(scope="module", params=sorted(FOLDERS))
+@pytest.fixture(scope="module", params=sorted(KNOWN))
 def model(request, tmp_path_factory):
     torch.manual_seed(0)
-    return open_model(str(FOLDERS[request.param](tmp_path_factory.mktemp(request.param))))
+    return open_model(str(tiny_families.FOLDERS[request.param](tmp_path_factory.mktemp(request.param))))
 
 
 class Recorded:
