@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from types import ModuleType
 
+import numpy as np
 from PyQt6.QtWidgets import QDialog, QTabWidget, QVBoxLayout, QWidget
 
 from gazelab.attention.base import AttentionModel
 from gazelab.attention.study.records import PositionPicture, TextStudy, TokenCloud
+from gazelab.attention.worker import run_with
 from gazelab.core.attention import AttentionTrace
 from gazelab.core.errors import GazelabError
 from gazelab.core.picture import Picture
@@ -98,25 +99,19 @@ class StudyWindow(QDialog):
         index, picture, trace = self.tabs.currentIndex(), self._picture, self._trace
         if picture is None or trace is None or index in self._done:
             return
-        if self.tabs.currentWidget() is self.words:
-            self._run(index, lambda model, _job: _looks().text_study(model, picture, trace), self._show_words)
-        elif self.tabs.currentWidget() is self.vectors:
-            self._run(
-                index,
-                lambda model, job: _looks().token_cloud(model, picture, trace, job.check),
-                self._show_cloud,
-            )
-        elif self.tabs.currentWidget() is self.positions:
-            self._run(index, lambda model, _job: _looks().position_picture(model), self._show_positions)
+        shown = self.tabs.currentWidget()
+        if shown is self.words:
+            self._run(index, _inside("text_study", picture, trace), self._show_words)
+        elif shown is self.vectors:
+            self._run(index, _inside("token_cloud", picture, trace), self._show_cloud)
+        elif shown is self.positions:
+            self._run(index, _inside("position_picture"), self._show_positions)
 
     def _fetch_scores(self, layer: int, head: int) -> None:
         picture, trace = self._picture, self._trace
         if picture is not None and trace is not None:
-            self._run(
-                None,
-                lambda model, _job: _looks().text_scores(model, picture, trace, layer, head),
-                lambda scores: self.words.set_scores(layer, head, scores),  # type: ignore[arg-type]
-            )
+            work = _inside("text_scores", picture, trace, layer, head)
+            self._run(None, work, lambda scores: self.words.set_scores(layer, head, np.asarray(scores)))
 
     def _run(self, index: int | None, work: Work, done: Callable[[object], None]) -> None:
         trace = self._trace
@@ -146,6 +141,11 @@ class StudyWindow(QDialog):
             self.positions.set_picture(picture)
 
 
-def _looks() -> ModuleType:
-    """Load torch in the model's thread, not in the window's."""
-    return import_module("gazelab.attention.study.looks")
+def _inside(look: str, *arguments: object) -> Work:
+    """Call a look where the model is; torch is loaded in the model's thread, not in the window's."""
+
+    def work(model: AttentionModel, _job: Job) -> object:
+        function: Callable[..., object] = getattr(import_module("gazelab.attention.study.looks"), look)
+        return run_with(model, function, *arguments)
+
+    return work

@@ -47,6 +47,7 @@ class Models:
 
     def run(self, name, work, done, failed, report=None):
         self.asked.append(name)
+        assert callable(work)
         outcome = self.give(len(self.asked))
         failed(outcome) if isinstance(outcome, AttentionError) else done(outcome)
 
@@ -149,6 +150,30 @@ def test_each_view_is_computed_when_it_is_first_looked_at(window):
     assert made.vectors.depth_slider.maximum() == 1
     assert made.positions.image.image.shape == (3, 3)
     made.grab()
+
+
+def test_the_look_is_taken_at_the_embedded_model_itself(window):
+    from gazelab.attention.base import open_model
+
+    model = open_model("chartreader")
+
+    class Real(Models):
+        def run(self, name, work, done, failed, report=None):
+            self.asked.append(name)
+            done(work(model, None))
+
+    made = window(None)
+    made._work.models = Real(None)
+    made.open_on("chartreader", PICTURE, model.trace(PICTURE, "How many?", 2))
+    for tab in (1, 2, 3):
+        made.tabs.setCurrentIndex(tab)
+    assert "how" in made.words.matrix._words
+    made.tabs.setCurrentIndex(1)
+    made.words.before.setChecked(True)
+    made.words.matrix.point((1, 0))
+    assert "before the softmax" in made.words._told.text()
+    assert made.vectors.depth_slider.maximum() == 4
+    assert len(made._work.models.asked) == 4
 
 
 def test_a_fault_is_told_in_the_window_and_can_be_tried_again(window):
