@@ -131,7 +131,7 @@ def reason_against(entry: MethodEntry, model: AttentionModel) -> str:
     try:
         return rerun_of(model).refuse(entry.needs)
     except AttentionError as fault:
-        return str(fault)
+        return fault.what
 
 
 def refuse_what_cannot_be_had(entry: MethodEntry, model: AttentionModel) -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
 
+import torch
 from torch import Tensor, nn
 from transformers import AttentionInterface, AttentionMaskInterface
 
@@ -45,9 +46,11 @@ class Recorder:
         stack = decoder_of(model)
         self.decoder = _layers(attention_modules(stack, "self"))
         self.cross = _layers(attention_modules(stack, "cross")) if kind == "cross" else {}
-        self.encoder = _layers(_encoder_modules(model, stack)) if kind == "cross" else {}
+        self._encoder = _encoder_of(model) if kind == "cross" else None
+        self.encoder = _layers(_encoder_modules(self._encoder, stack))
         self._stack = stack
         self._frozen: list[nn.Parameter] = []
+        self._hooks: list[Any] = []
 
     def __enter__(self) -> Self:
         refuse_what_cannot_be_recorded(self.model)
@@ -59,9 +62,8 @@ class Recorder:
         self._before = RestoredImplementations(self.model)
         try:
             set_implementation(self._stack, RECORD)
-            encoder = _encoder_of(self.model) if self.kind == "cross" else None
-            if hasattr(encoder, "set_attn_implementation"):
-                set_implementation(encoder, RECORD)
+            if self._encoder is not None:
+                set_implementation(self._encoder, RECORD)
         except AttentionError:
             self._before.restore()
             raise
@@ -73,6 +75,8 @@ class Recorder:
             self._frozen = [part for part in self.model.parameters() if part.requires_grad]
             for part in self._frozen:
                 part.requires_grad_(False)
+            # `generate` switches gradients off for itself, and what it has switched it puts back.
+            self._hooks = [self._stack.register_forward_pre_hook(lambda *_: _with_gradients())]
         _RECORDED.update(dict.fromkeys(everything, self))
         return self
 
@@ -84,9 +88,11 @@ class Recorder:
     ) -> None:
         for module in [module for module, by in _RECORDED.items() if by is self]:
             del _RECORDED[module]
+        for hook in self._hooks:
+            hook.remove()
         for part in self._frozen:
             part.requires_grad_(True)
-        self._frozen = []
+        self._hooks, self._frozen = [], []
         self._before.restore()
 
     def keep(
@@ -106,6 +112,12 @@ class Recorder:
         so_far = first + int(query.shape[2])
         first_key = 0
         if module in self.decoder:
+            if first and int(key.shape[2]) == int(query.shape[2]) > 1:
+                raise AttentionError(
+                    "it reads its answer anew for each token, and keeps no cache.",
+                    where=type(self._stack).__name__,
+                    todo="Use mean, max, raw or relative.",
+                )
             # A sliding window's cached step holds the last keys only, a preallocated cache places to come.
             first_key = max(0, so_far - int(key.shape[2]))
             key, value = key[:, :, :so_far], value[:, :, :so_far]
@@ -132,6 +144,10 @@ class Recorder:
     def layers(self, part: dict[nn.Module, RecordedLayer]) -> tuple[RecordedLayer, ...]:
         """Give the layers of one part that were run, from the lowest."""
         return tuple(sorted((layer for layer in part.values() if layer.blocks), key=lambda x: x.number))
+
+
+def _with_gradients() -> None:
+    torch.set_grad_enabled(True)
 
 
 def _share(layer: RecordedLayer, key: Tensor, value: Tensor) -> None:
@@ -166,14 +182,13 @@ def _layers(modules: dict[nn.Module, int]) -> dict[nn.Module, RecordedLayer]:
 def _encoder_of(model: Any) -> Any:
     """Find the sub-model whose output is looked at; None where there is none."""
     encoder = model
-    while hasattr(inner := encoder.get_encoder(), "get_encoder") and inner is not encoder:
+    while hasattr(inner := encoder.get_encoder(), "set_attn_implementation") and inner is not encoder:
         encoder = inner
-    return None if encoder is model else inner
+    return None if encoder is model else encoder
 
 
-def _encoder_modules(model: Any, decoder: nn.Module) -> dict[nn.Module, int]:
+def _encoder_modules(encoder: Any, decoder: nn.Module) -> dict[nn.Module, int]:
     """Find the encoder's attention layers, numbered in order."""
-    encoder = _encoder_of(model)
     if encoder is None:
         return {}
     there = {module for module in decoder.modules()}

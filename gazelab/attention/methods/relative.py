@@ -17,6 +17,7 @@ import numpy as np
 from gazelab.attention.maps import Sinks, attention_map
 from gazelab.attention.methods.table import NEUTRAL_QUESTION
 from gazelab.core.attention import AttentionMap, AttentionTrace
+from gazelab.core.regrid import respread
 
 FLOOR = 0.01
 """Of the mean patch's weight."""
@@ -44,30 +45,42 @@ def relative_map(
     -------
     AttentionMap
         Proportional to the ratio; `how` tells what `attention_map` tells of the same choice, and
-        `neutral_question` and `mean_ratio`.
+        `neutral_question` and how many layers look at the picture with both (`layers_that_look`): a
+        sliding-window layer may see nothing of it, and is left out.
     """
     asked = (0,) if tokens is None else tokens
+    alike = _same_grids(trace, neutral)
     # A look that holds the neutral one is a second question about this picture: sinks are surer with it.
-    made = attention_map(trace, "mean", layers, heads, asked, sinks, (neutral,), view)
-    numbers = [int(number) for number in np.asarray(made.how["layers"])]
+    made = attention_map(trace, "mean", layers, heads, asked, sinks, (neutral,) if alike else (), view)
     inside = made.grid.inside() > 0
-    ratios = np.zeros(inside.shape)
-    for number in numbers:
-        ours = attention_map(trace, "mean", [number], heads, asked, view=view).values
-        base = attention_map(neutral, "mean", [number], heads, [0], view=view).values
-        floor = FLOOR / max(1, int(inside.sum()))
-        ratios += (ours + floor) / (base + floor) / len(numbers)
-    kept = inside & (made.values > 0) if sinks == "drop" else inside
-    values = np.where(kept, ratios, 0.0)
+    floor = FLOOR / max(1, int(inside.sum()))
+    ratios = []
+    for number in np.asarray(made.how["layers"]):
+        ours = attention_map(trace, "mean", [int(number)], heads, asked, view=view)
+        base = attention_map(neutral, "mean", [int(number)], heads, [0], view=view)
+        below = base.values if alike else respread(base.values, base.grid, made.grid).values
+        if np.isfinite(ours.values).all() and np.isfinite(below).all():
+            ratios.append((ours.values + floor) / (below + floor))
     told: dict[str, object] = {
         **made.how,
         "method": "relative",
         "neutral_question": NEUTRAL_QUESTION,
         "floor": FLOOR,
-        "mean_ratio": float(ratios[inside].mean()) if np.isfinite(ratios).all() else None,
+        "layers_that_look": len(ratios),
     }
-    total = values.sum()
-    if not np.isfinite(total) or not total > 0:
-        told["empty"] = "no attention fell on the picture, with one of the two questions"
+    kept = inside & (made.values > 0) if sinks == "drop" else inside
+    values = np.where(kept, np.mean(ratios, 0), 0.0) if ratios else np.zeros(inside.shape)
+    if not values.sum() > 0:
+        told["empty"] = "no layer looks at the picture with both questions"
         return AttentionMap(np.full(inside.shape, np.nan), made.grid, told, made.picture_share)
-    return AttentionMap(values / total, made.grid, told, made.picture_share)
+    return AttentionMap(values / values.sum(), made.grid, told, made.picture_share)
+
+
+def _same_grids(trace: AttentionTrace, neutral: AttentionTrace) -> bool:
+    """Tell whether both questions see the picture through one grid; where it is drawn in, they may not."""
+    pairs = zip(trace.views, neutral.views, strict=True)
+    return all(
+        np.array_equal(a.grid.x_edges_px, b.grid.x_edges_px)
+        and np.array_equal(a.grid.y_edges_px, b.grid.y_edges_px)
+        for a, b in pairs
+    )

@@ -1,12 +1,12 @@
 """A Hugging Face model, run again on an answer that it gave.
 
 The answer is forced through the model's own `generate`, so that masks, positions and caches are those of a
-generation in every family: a prefix that may look both ways does not see the answer.
+generation in every family: a prefix that may look both ways does not see the answer. Of an encoder-decoder it
+is recorded in one pass.
 """
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Sequence
 
 import numpy as np
@@ -14,6 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from gazelab.attention.forced import forced_inputs
 from gazelab.attention.generation import answer_text, generate_answer, interruptible
 from gazelab.attention.grids.family import Asked
 from gazelab.attention.huggingface import HuggingFaceModel
@@ -83,7 +84,7 @@ class RerunHuggingFace:
         recorder = Recorder(self._model, kind, gradients=gradients)
         stopping = interruptible(self._model, check)
         with told(self._model), stopping, recorder, torch.set_grad_enabled(gradients):
-            logits = self._forced(asked, ids)
+            logits = self._in_one_pass(asked, ids) if kind == "cross" else self._forced(asked, ids)
         if gradients and not logits.requires_grad:
             raise AttentionError("its `generate` gives no gradients.", where=self._opened.model_id)
         rows = tuple(predicting_row(asked.prompt_length, k) for k in range(len(ids)))
@@ -108,7 +109,7 @@ class RerunHuggingFace:
         try:
             refuse_what_cannot_be_recorded(self._model)
         except AttentionError as fault:
-            return str(fault)
+            return fault.what
         return ""
 
     def _forced(self, asked: Asked, ids: Sequence[int], beyond: int = 0) -> Tensor:
@@ -122,13 +123,11 @@ class RerunHuggingFace:
         if not ids:
             raise AttentionError("an answer without tokens cannot be run again.")
         forcing = _Forcing(ids)
-        # `generate` switches gradients off for itself: what it wraps leaves that to us.
-        generate = inspect.unwrap(type(self._model).generate)
         try:
-            generate(
-                self._model,
+            self._model.generate(
                 **asked.tensors,
                 max_new_tokens=len(ids) + beyond,
+                use_cache=True,
                 do_sample=False,
                 num_beams=1,
                 repetition_penalty=1.0,
@@ -142,6 +141,17 @@ class RerunHuggingFace:
                 f"it cannot be run again on its answer ({fault}).", where=self._opened.model_id
             ) from fault
         return torch.stack(forcing.logits)
+
+    def _in_one_pass(self, asked: Asked, ids: Sequence[int]) -> Tensor:
+        """Read an answer in one pass of the decoder, which some families do not cache; logits as `_forced`.
+
+        An encoder's output does not depend on the answer, and a decoder's rows on later ones.
+        """
+        if not ids:
+            raise AttentionError("an answer without tokens cannot be run again.")
+        given, _ = forced_inputs(self._model, asked.tensors, list(ids))
+        logits: Tensor = self._model(**given).logits[0, -len(ids) :].float()
+        return logits
 
     def _end_marks(self) -> set[int]:
         marks = self._model.generation_config.eos_token_id

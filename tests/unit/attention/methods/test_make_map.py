@@ -207,7 +207,8 @@ def test_S4_relative_attention_of_nothing_is_nan_with_a_reason(reader, picture):
     nothing = replace(trace, weights=np.zeros_like(trace.weights))
     made = relative_map(trace, nothing)
     assert np.isnan(made.values).all()
-    assert "one of the two questions" in made.how["empty"]
+    assert made.how["empty"] == "no layer looks at the picture with both questions"
+    assert made.how["layers_that_look"] == 0
 
 
 def test_every_method_cites_its_source_and_cost():
