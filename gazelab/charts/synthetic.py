@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gazelab.charts.item import Element
+from gazelab.charts.synthetic_labels import OPEN_THEMES, OpenLabels
 from gazelab.charts.synthetic_words import COLOURS, MEASURES, ORDERED_THEMES, SERIES, THEMES
 
 ChartKind = Literal["bar", "horizontal bar", "grouped bar", "line", "pie"]
@@ -78,7 +79,9 @@ class Chart:
         return tuple(element for element in self.elements if datum in element.data)
 
 
-def draw_chart(rng: np.random.Generator, kind: ChartKind | None = None) -> Chart:
+def draw_chart(
+    rng: np.random.Generator, kind: ChartKind | None = None, labels: OpenLabels | None = None
+) -> Chart:
     """Draw one chart at random.
 
     Parameters
@@ -87,22 +90,26 @@ def draw_chart(rng: np.random.Generator, kind: ChartKind | None = None) -> Chart
         Source of every choice: the same state gives the same chart.
     kind
         Chart type; drawn at random when None.
+    labels
+        Where categories and series get their names; the closed list of `synthetic_words` when None.
     """
     from gazelab.charts.synthetic_draw import paint
 
-    layout = choose_layout(rng, kind)
+    layout = choose_layout(rng, kind, labels)
     picture, elements = paint(layout)
     return Chart(layout, picture, elements)
 
 
-def choose_layout(rng: np.random.Generator, kind: ChartKind | None = None) -> Layout:
+def choose_layout(
+    rng: np.random.Generator, kind: ChartKind | None = None, labels: OpenLabels | None = None
+) -> Layout:
     """Choose type, labels, values, colours and style of one chart."""
     if kind is None:
         kind = CHART_KINDS[int(rng.integers(len(CHART_KINDS)))]
-    theme, categories = _choose_categories(rng, kind)
+    theme, categories = _choose_categories(rng, kind, labels)
     many_colours = kind == "pie" or (kind in ("bar", "horizontal bar") and rng.random() < 0.6)
     if kind == "grouped bar":
-        data = _grouped_data(rng, categories)
+        data = _grouped_data(rng, categories, labels)
     else:
         data = _single_data(rng, kind, categories, many_colours)
     measure = MEASURES[int(rng.integers(len(MEASURES)))]
@@ -119,9 +126,14 @@ def choose_layout(rng: np.random.Generator, kind: ChartKind | None = None) -> La
     )
 
 
-def _choose_categories(rng: np.random.Generator, kind: ChartKind) -> tuple[str, list[str]]:
+def _choose_categories(
+    rng: np.random.Generator, kind: ChartKind, labels: OpenLabels | None
+) -> tuple[str, list[str]]:
     low, high = N_CATEGORIES[kind]
     n = int(rng.integers(low, high + 1))
+    if labels is not None:
+        theme = OPEN_THEMES[int(rng.integers(len(OPEN_THEMES)))]
+        return theme, labels.draw(rng, n, _room_px(kind, n))
     themes = ORDERED_THEMES if kind == "line" else tuple(THEMES)
     theme = themes[int(rng.integers(len(themes)))]
     words = THEMES[theme]
@@ -129,6 +141,13 @@ def _choose_categories(rng: np.random.Generator, kind: ChartKind) -> tuple[str, 
         first = int(rng.integers(len(words) - n + 1))
         return theme, list(words[first : first + n])
     return theme, [words[i] for i in rng.choice(len(words), n, replace=False)]
+
+
+def _room_px(kind: ChartKind, n: int) -> float:
+    """Width that a category's label may have, so that neighbours stay apart and none leaves the picture."""
+    if kind in ("horizontal bar", "pie"):
+        return 220.0
+    return min(300.0, (WIDTH_PX - 90) / n - 12)
 
 
 def _colours(rng: np.random.Generator, n: int) -> list[str]:
@@ -148,11 +167,17 @@ def _single_data(
     )
 
 
-def _grouped_data(rng: np.random.Generator, categories: list[str]) -> tuple[Datum, ...]:
+def _grouped_data(
+    rng: np.random.Generator, categories: list[str], labels: OpenLabels | None
+) -> tuple[Datum, ...]:
     most = 3 if len(categories) <= 3 else 2
-    row = SERIES[int(rng.integers(len(SERIES)))]
-    n = min(int(rng.integers(2, most + 1)), len(row))
-    series = [row[i] for i in sorted(rng.choice(len(row), n, replace=False))]
+    if labels is None:
+        row = SERIES[int(rng.integers(len(SERIES)))]
+        n = min(int(rng.integers(2, most + 1)), len(row))
+        series = [row[i] for i in sorted(rng.choice(len(row), n, replace=False))]
+    else:
+        n = int(rng.integers(2, most + 1))
+        series = _new_names(rng, labels, n, categories)
     colours = _colours(rng, n)
     values = [_values(rng, len(categories)) for _ in series]
     return tuple(
@@ -160,6 +185,11 @@ def _grouped_data(rng: np.random.Generator, categories: list[str]) -> tuple[Datu
         for c, category in enumerate(categories)
         for s, name in enumerate(series)
     )
+
+
+def _new_names(rng: np.random.Generator, labels: OpenLabels, n: int, taken: list[str]) -> list[str]:
+    names = labels.draw(rng, n + len(taken), 800 / n - 70)
+    return [name for name in names if name not in taken][:n]
 
 
 def _values(rng: np.random.Generator, n: int) -> list[int]:

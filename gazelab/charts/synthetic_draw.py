@@ -29,6 +29,21 @@ def _font(size_px: int) -> ImageFont.FreeTypeFont:
     return font
 
 
+def label_width_px(text: str) -> float:
+    """Width of a label as it is drawn."""
+    return float(_font(TEXT_SIZE_PX).getlength(text))
+
+
+def glyph_centres_px(element: Element) -> tuple[tuple[float, float], ...]:
+    """Give the centre (x, y) of each character of a label, value or legend entry."""
+    font, (_, y_px) = _font(TEXT_SIZE_PX), element.box.centre_px
+    ends = [font.getlength(element.text[: i + 1]) for i in range(len(element.text))]
+    starts = [0.0, *ends[:-1]]
+    # The box holds the ink, which begins a little after the text's origin.
+    left = element.box.left_px - font.getbbox(element.text)[0]
+    return tuple((left + (a + b) / 2, y_px) for a, b in zip(starts, ends, strict=True))
+
+
 def paint(layout: Layout) -> tuple[NDArray[np.uint8], tuple[Element, ...]]:
     """Draw the layout at 1024x768.
 

@@ -201,6 +201,6 @@ def question_words() -> tuple[str, ...]:
     text = (
         "what is the value of in how much color which has highest largest lowest smallest "
         "how many are shown there difference between and greater more than bar bars slice slices "
-        "point points yes no fruit country animal sport month year"
+        "point points yes no fruit country animal sport month year group item city team brand"
     )
     return tuple(dict.fromkeys(text.split()))

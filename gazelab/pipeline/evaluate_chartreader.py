@@ -1,5 +1,8 @@
 """How well the embedded model answers charts it has never seen, and whether it looks where it should.
 
+Labels come from the closed list of words, from the open supply that training draws from, or from the
+words that training never draws: a reader of letters must read them all.
+
 Four questions: is the answer right, by kind; how much of the attention falls on what was asked; does
 the strongest cell point at it; and is the look a cause: does blanking the cells that were looked at
 spoil the answer, and blanking others not?
@@ -18,10 +21,18 @@ from numpy.typing import NDArray
 from gazelab.attention.chartreader.model import AnswerStep, ChartReader
 from gazelab.charts.scoring import relaxed_published, strict
 from gazelab.charts.synthetic import Chart, draw_chart
+from gazelab.charts.synthetic_labels import OpenLabels
 from gazelab.charts.synthetic_questions import Question, ask
 from gazelab.core.geometry import PatchGrid
 
 SEED = 424_243
+CLOSED, SEEN, UNSEEN = "closed list", "words seen in training", "words never seen"
+LABELS: dict[str, OpenLabels | None] = {
+    CLOSED: None,
+    SEEN: OpenLabels("seen"),
+    UNSEEN: OpenLabels("unseen"),
+}
+"""Where the labels of the charts come from."""
 LOOK_UPS = ("value", "value by colour")
 BLANKED_CELLS = 6
 
@@ -88,10 +99,14 @@ class Attention:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Scores by kind, over all, and the attention's figures (None without right look-ups)."""
+    """Scores by kind, over all, and the attention's figures (None without right look-ups).
+
+    `labels` is one of `LABELS`.
+    """
 
     seed: int
     charts: int
+    labels: str = CLOSED
     by_kind: dict[str, Tally] = field(default_factory=dict)
     attention: Attention | None = None
 
@@ -107,6 +122,7 @@ class Evaluation:
         return {
             "seed": self.seed,
             "charts": self.charts,
+            "labels": self.labels,
             "rules": "strict: text or number equal; published: ChartQA's relaxed accuracy",
             "by_kind": {
                 kind: {
@@ -123,7 +139,10 @@ class Evaluation:
 
     def table(self) -> str:
         """Give the figures as text."""
-        lines = [f"{'question':<18}{'n':>6}{'strict':>9}{'published':>11}"]
+        lines = [
+            f"labels: {self.labels}; {self.charts} charts",
+            f"{'question':<18}{'n':>6}{'strict':>9}{'published':>11}",
+        ]
         for kind, t in [*sorted(self.by_kind.items()), ("all", self.overall)]:
             n = max(1, t.asked)
             lines.append(f"{kind:<18}{t.asked:>6}{t.strict / n:>9.3f}{t.published / n:>11.3f}")
@@ -147,6 +166,7 @@ def evaluate_chartreader(
     questions: int = 8,
     blanked: int = 200,
     seed: int = SEED,
+    labels: str = CLOSED,
 ) -> Evaluation:
     """Ask fresh charts of a seed that training never uses.
 
@@ -160,10 +180,12 @@ def evaluate_chartreader(
         At most so many look-ups are asked again with cells blanked.
     seed
         Of the charts, the questions and the other cells that are blanked.
+    labels
+        One of `LABELS`: where the charts' labels come from.
     """
     by_kind: dict[str, Tally] = {}
     looks: list[Look] = []
-    for chart, question in _fresh(charts, questions, seed):
+    for chart, question in _fresh(charts, questions, seed, LABELS[labels]):
         steps = list(reader.answer(chart.picture, question.text))
         answer = reader.answer_text(steps)
         tally = by_kind.setdefault(question.kind, Tally())
@@ -176,13 +198,15 @@ def evaluate_chartreader(
     attention = _best_head(looks) if len(looks) >= 2 else None
     if attention is not None and blanked:
         attention = _blank(reader, looks[1::2][:blanked], attention, np.random.default_rng(seed))
-    return Evaluation(seed, charts, by_kind, attention)
+    return Evaluation(seed, charts, labels, by_kind, attention)
 
 
-def _fresh(charts: int, questions: int, seed: int) -> Iterator[tuple[Chart, Question]]:
+def _fresh(
+    charts: int, questions: int, seed: int, labels: OpenLabels | None
+) -> Iterator[tuple[Chart, Question]]:
     rng = np.random.default_rng(seed)
     for _ in range(charts):
-        chart = draw_chart(rng)
+        chart = draw_chart(rng, labels=labels)
         for question in ask(rng, chart, questions):
             yield chart, question
 

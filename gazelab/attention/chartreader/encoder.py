@@ -10,13 +10,62 @@ from torch.nn import functional
 from gazelab.attention.chartreader.attention_layers import CellPositions, FeedForward, MultiHeadAttention
 
 
+class LineReader(nn.Module):
+    """Reads along lines of text: columns of 4 px (about one letter), rows of 8 px.
+
+    Wide and flat convolutions, dilated more and more (Yu and Koltun 2016), let a column know the letters
+    before it, so that it can tell which letter of its word it shows. "This letter in this place" is a
+    conjunction, so two views of a column are multiplied (the bilinear unit of Shazeer 2020), and the
+    products are summed up over the columns and rows of each cell of 16x16 px.
+    """
+
+    def __init__(self, inputs: int, channels: int, width: int) -> None:
+        super().__init__()
+        self.enter = nn.Conv2d(inputs, channels, 3, stride=(2, 1), padding=1)
+        self.along = nn.ModuleList(
+            nn.Conv2d(channels, channels, (1, 5), padding=(0, 2 * step), dilation=(1, step))
+            for step in (1, 2, 4)
+        )
+        self.mix = nn.ModuleList(nn.Conv2d(channels, channels, 1) for _ in self.along)
+        self.letter = nn.Conv2d(channels, width, 1)
+        self.place = nn.Conv2d(channels, width, 1)
+        self.leave = nn.Conv2d(width, width, 1)
+        for module in (self.enter, *self.along, *self.mix, self.letter, self.place, self.leave):
+            nn.init.kaiming_normal_(module.weight, nonlinearity="relu")
+            nn.init.zeros_(module.bias)
+        for module in (*self.mix, self.leave):
+            # Small at first: the path adds to what the stem sees and does not drown it.
+            module.weight.data.mul_(0.3)
+
+    def forward(self, quarter: Tensor) -> tuple[Tensor, Tensor]:
+        """Read a quarter of the picture's resolution.
+
+        Parameters
+        ----------
+        quarter
+            (batch, channel, height / 4, width / 4).
+
+        Returns
+        -------
+        lines
+            (batch, channel, height / 8, width / 4).
+        cells
+            (batch, model width, height / 16, width / 16).
+        """
+        x = functional.relu(self.enter(quarter))
+        for along, mix in zip(self.along, self.mix, strict=True):
+            x = x + mix(functional.relu(along(x)))
+        return x, self.leave(functional.avg_pool2d(self.letter(x) * self.place(x), (2, 4)))
+
+
 class ConvolutionStem(nn.Module):
     """Four strided 3x3 convolutions: one vector for each 16x16 px cell.
 
     Cells overlap in what they see, so text that straddles two cells can still be read.
+    With `line_channels`, a `LineReader` adds what it reads to each cell.
     """
 
-    def __init__(self, width: int, channels: tuple[int, int, int]) -> None:
+    def __init__(self, width: int, channels: tuple[int, int, int], line_channels: int = 0) -> None:
         super().__init__()
         steps = (3, *channels, width)
         self.convolutions = nn.ModuleList(
@@ -28,18 +77,27 @@ class ConvolutionStem(nn.Module):
             # He et al. 2015: keeps the signal's size through ReLU, else the picture drowns in positions.
             nn.init.kaiming_normal_(module.weight, nonlinearity="relu")
             nn.init.zeros_(module.bias)
+        self.lines = LineReader(channels[1], line_channels, width) if line_channels else None
 
     def forward(self, picture: Tensor) -> Tensor:
         """(batch, 3, height, width) of ink to (batch, cell, model width), row-major."""
+        return self.stages(picture)[1]
+
+    def stages(self, picture: Tensor) -> tuple[Tensor | None, Tensor]:
+        """Give what the line reader knows, (batch, channel, row, column) or None, and the cells."""
         x = picture
+        lines = read = None
         for i, convolution in enumerate(self.convolutions):
             x = convolution(x)
             if i < len(self.convolutions) - 1:
                 x = functional.relu(x)
+            if i == 1 and self.lines is not None:
+                lines, read = self.lines(x)
             if i == 2:
                 x = x + functional.relu(self.refine(x))
-        out: Tensor = self.norm(x.flatten(2).transpose(1, 2))
-        return out
+        if read is not None:
+            x = x + read
+        return lines, self.norm(x.flatten(2).transpose(1, 2))
 
 
 class EncoderLayer(nn.Module):
@@ -72,16 +130,21 @@ class PatchEncoder(nn.Module):
         inner_width: int,
         layers: int,
         channels: tuple[int, int, int],
+        line_channels: int = 0,
     ) -> None:
         super().__init__()
-        self.stem = ConvolutionStem(width, channels)
+        self.stem = ConvolutionStem(width, channels, line_channels)
         self.positions = CellPositions(rows, columns, width)
         self.layers = nn.ModuleList(EncoderLayer(width, heads, inner_width) for _ in range(layers))
         self.norm = nn.LayerNorm(width)
 
     def forward(self, picture: Tensor) -> Tensor:
         """(batch, 3, height, width) to (batch, cell, model width)."""
-        x = self.stem(picture) + self.positions()
+        return self.mix(self.stem(picture))
+
+    def mix(self, cells: Tensor) -> Tensor:
+        """Let the stem's cells look at each other: (batch, cell, model width) to the same shape."""
+        x = cells + self.positions()
         for layer in self.layers:
             x = layer(x)
         memory: Tensor = self.norm(x)

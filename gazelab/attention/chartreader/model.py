@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,13 +17,26 @@ from safetensors.torch import load_file
 
 from gazelab.attention.chartreader.network import ChartReaderNetwork, NetworkConfig
 from gazelab.attention.chartreader.preprocess import shrink, to_input
+from gazelab.attention.chartreader.spelling import SpellingTokenizer
 from gazelab.attention.chartreader.tokenizer import SPECIAL, Tokenizer
 from gazelab.core.errors import AttentionError
 from gazelab.core.geometry import PatchGrid
 
 WEIGHTS = Path(__file__).parent / "weights" / "chartreader.safetensors"
+TRAINING_ONLY = "heads."
 WORKING_SIGN = "="
 TOP = 5
+
+
+def tokenizer_of(config: NetworkConfig, tokens: Sequence[str]) -> Tokenizer | SpellingTokenizer:
+    """Make the tokenizer of a network: of characters, or of whole words.
+
+    Raises
+    ------
+    ValueError
+        The tokens are not those of such a tokenizer.
+    """
+    return (SpellingTokenizer if config.characters else Tokenizer).from_tokens(tokens)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +83,7 @@ class ChartReader:
     def __init__(
         self,
         network: ChartReaderNetwork,
-        tokenizer: Tokenizer,
+        tokenizer: Tokenizer | SpellingTokenizer,
         facts: dict[str, Any] | None = None,
         revision: str = "",
     ) -> None:
@@ -98,9 +111,10 @@ class ChartReader:
             facts = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
             data = path.read_bytes()
             config = NetworkConfig.from_json(facts["network"])
-            tokenizer = Tokenizer.from_tokens(facts["tokens"])
+            tokenizer = tokenizer_of(config, facts["tokens"])
             network = ChartReaderNetwork(config)
-            network.load_state_dict({name: value.float() for name, value in load_file(path).items()})
+            tensors = {n: v.float() for n, v in load_file(path).items() if not n.startswith(TRAINING_ONLY)}
+            network.load_state_dict(tensors)
         except FileNotFoundError as fault:
             raise AttentionError(
                 "the chart reader's weights are missing.",
@@ -121,7 +135,7 @@ class ChartReader:
         return PatchGrid.stretched(config.rows, config.columns, picture_width_px, picture_height_px)
 
     def unknown_words(self, question: str) -> tuple[str, ...]:
-        """List the words of a question that this model does not know and reads as `<unk>`."""
+        """List the words of a question that this model cannot read (in full)."""
         return self.tokenizer.unknown_pieces(question)
 
     def answer(self, picture: NDArray[np.uint8], question: str, max_tokens: int = 16) -> Iterator[AnswerStep]:
@@ -134,7 +148,7 @@ class ChartReader:
         picture
             (height, width, 3) uint8 RGB of any size.
         question
-            Any text; unknown words are read as `<unk>`.
+            Any text; words that it does not know are spelled.
         max_tokens
             Stop here if the model has not ended its answer.
 
@@ -147,7 +161,7 @@ class ChartReader:
         small = shrink(picture, config.picture_width_px, config.picture_height_px)
         with torch.inference_mode():
             memory = self.network.encode(to_input(small[None]))
-        ids = self.tokenizer.question(question, config.positions - max_tokens)
+        ids: list[Any] = [*self.tokenizer.question(question, config.positions - max_tokens)]
         for k in range(max_tokens):
             # Set at each step: a mode left on while the generator is paused would leak to the caller.
             with torch.inference_mode():
@@ -156,7 +170,7 @@ class ChartReader:
             step = self._step(logits[0, -1], looks, may_end=k > 0)
             if step.token_id == self.tokenizer.end:
                 return
-            ids.append(step.token_id)
+            ids.append(self.tokenizer.row(step.token_id))
             yield step
 
     def _step(self, logits: torch.Tensor, weights: torch.Tensor, *, may_end: bool) -> AnswerStep:

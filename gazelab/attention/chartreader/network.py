@@ -10,11 +10,16 @@ from torch import Tensor, nn
 from gazelab.attention.chartreader.attention_layers import TokenEmbedding, TokenPositions
 from gazelab.attention.chartreader.decoder import TextDecoder
 from gazelab.attention.chartreader.encoder import PatchEncoder
+from gazelab.attention.chartreader.spelled_embedding import SpelledEmbedding
 
 
 @dataclass(frozen=True)
 class NetworkConfig:
-    """Sizes of the network; px are of the model's own picture."""
+    """Sizes of the network; px are of the model's own picture.
+
+    `characters` is how many tokens an answer is written with, and 0 for a model of whole words.
+    `line_channels` is the width of the path that reads along lines of text, and 0 for none.
+    """
 
     tokens: int
     picture_width_px: int = 256
@@ -28,6 +33,8 @@ class NetworkConfig:
     decoder_layers: int = 4
     stem_channels: tuple[int, int, int] = (32, 64, 96)
     positions: int = 64
+    characters: int = 0
+    line_channels: int = 0
 
     @property
     def rows(self) -> int:
@@ -55,7 +62,11 @@ class ChartReaderNetwork(nn.Module):
     def __init__(self, config: NetworkConfig) -> None:
         super().__init__()
         self.config = config
-        self.embedding = TokenEmbedding(config.tokens, config.width)
+        self.embedding = (
+            SpelledEmbedding(config.tokens, config.characters, config.width)
+            if config.characters
+            else TokenEmbedding(config.tokens, config.width)
+        )
         self.positions = TokenPositions(config.positions, config.width)
         self.encoder = PatchEncoder(
             config.rows,
@@ -65,6 +76,7 @@ class ChartReaderNetwork(nn.Module):
             config.inner_width,
             config.encoder_layers,
             config.stem_channels,
+            config.line_channels,
         )
         self.decoder = TextDecoder(
             config.width, config.heads, config.inner_width, config.decoder_layers, config.tied_heads
@@ -81,16 +93,19 @@ class ChartReaderNetwork(nn.Module):
         Parameters
         ----------
         ids
-            (picture * text, token), the texts of one picture together.
+            (picture * text, token) ids, or (picture * text, token, row) of spelled words; the texts of one
+            picture together.
         memory
             (picture, cell, width).
 
         Returns
         -------
         logits
-            (picture * text, token, vocabulary).
+            (picture * text, token, vocabulary or character).
         weights
             Cross-attention of each layer, (picture, head, text * token, cell).
         """
         x, weights = self.decoder(self.embedding(ids) + self.positions(0, ids.shape[1]), memory)
+        if isinstance(self.embedding, SpelledEmbedding):
+            return self.embedding.logits(x, ids), weights
         return self.embedding.logits(x), weights

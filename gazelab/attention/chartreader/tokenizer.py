@@ -51,6 +51,10 @@ class Tokenizer:
         """Id of one token, that of `<unk>` if it is not in the vocabulary."""
         return self._ids.get(token, self.unknown)
 
+    def row(self, token_id: int) -> int:
+        """Give what stands for one token in a network's input: its id."""
+        return token_id
+
     def encode(self, text: str) -> list[int]:
         """Ids of a text, without start and end."""
         return [i for piece in _PIECES.findall(text.lower()) for i in self._piece(piece)]

@@ -6,13 +6,21 @@ import numpy as np
 import pytest
 
 from gazelab.attention.chartreader.model import AnswerStep, ChartReader
+from gazelab.attention.chartreader.spelling import SpellingTokenizer
 from gazelab.charts.scoring import strict
 from gazelab.charts.shipped import load_charts
-from gazelab.charts.synthetic import CHART_KINDS, draw_chart
-from gazelab.charts.synthetic_questions import ask
+from gazelab.charts.synthetic import CHART_KINDS, ChartKind, draw_chart
+from gazelab.charts.synthetic_labels import OpenLabels, held_out
+from gazelab.charts.synthetic_questions import ask, ask_kind
 from gazelab.core.geometry import PatchGrid
 from gazelab.pipeline.evaluate_chartreader import asked_cells, evaluate_chartreader
-from gazelab.pipeline.train_chartreader import SyntheticChartSource, reading_target, train_chartreader
+from gazelab.pipeline.train_chartreader import (
+    SyntheticChartSource,
+    glyphs,
+    reading_target,
+    train_chartreader,
+    training_question,
+)
 
 ROWS, COLS = 12, 16
 GOOD_HEAD = (2, 3)
@@ -86,25 +94,65 @@ def test_reading_targets_tell_the_truth_of_their_element(kind: str) -> None:
         if element.role == "value":
             assert target.number == int(element.text)
         if element.role in ("label", "legend"):
-            assert element.text.lower() in target.words
+            assert element.text == target.label
         if element.role in ("mark", "legend"):
             assert target.colour is not None
-        assert set(target.drawn) <= {"words", "number", "colour"}
+        assert set(target.drawn) <= {"label", "series", "number", "colour"}
     extremes = [reading_target(chart, e).extreme for e in chart.elements if e.role == "mark"]
     assert {"highest", "lowest"} <= set(extremes)
 
 
-def test_the_source_knows_every_word_it_uses() -> None:
+def test_questions_know_their_own_words_and_spell_the_labels() -> None:
     source = SyntheticChartSource()
-    known = {*source.words}
+    tokenizer = SpellingTokenizer(source.words)
     rng = np.random.default_rng(2)
-    for _ in range(20):
-        chart = source.draw(rng, 8, True)
+    for practice in (True, False):
+        chart = source.draw(rng, 8, practice)
+        labels = {str(name).lower() for t in chart.reading for name in (t.label, t.series)}
         for question in chart.questions:
-            words = question.text.lower().rstrip("?").split()
-            assert set(words) <= known
-            spelt = [part for part in re.split(r"[^\w]+", question.answer) if not part.isdigit()]
-            assert {part for part in spelt if part} <= known
+            for piece in re.findall(r"\w+", question.text.lower()):
+                assert (piece in source.words) != (piece in labels)
+            assert tokenizer.unknown_pieces(question.text) == ()
+            written = tokenizer.decode(tokenizer.encode(question.answer))
+            assert written == question.answer
+
+
+def test_training_never_draws_a_word_that_is_held_out() -> None:
+    source, rng = SyntheticChartSource(), np.random.default_rng(3)
+    for _ in range(40):
+        trained, tested = source.draw(rng, 1, True), source.draw(rng, 1, False)
+        assert not any(held_out(t.label) for t in trained.reading if t.label)
+        assert all(held_out(t.label) for t in tested.reading if t.label)
+
+
+@pytest.mark.parametrize("kind", CHART_KINDS)
+def test_every_character_lies_in_the_box_of_its_text(kind: ChartKind) -> None:
+    chart = draw_chart(np.random.default_rng(4), kind, OpenLabels("seen"))
+    texts = [e for e in chart.elements if e.role in ("label", "legend", "value")]
+    found = iter(glyphs(chart))
+    for element in texts:
+        box, at = element.box, -1.0
+        for place, character in enumerate(element.text):
+            glyph = next(found)
+            assert (glyph.character, glyph.place) == (character, place)
+            assert box.left_px - 1 <= glyph.x_norm * 1024 <= box.right_px + 1
+            assert box.top_px <= glyph.y_norm * 768 <= box.bottom_px
+            assert glyph.x_norm > at
+            at = glyph.x_norm
+    assert next(found, None) is None
+
+
+def test_each_number_of_a_working_is_looked_for_where_it_is_written() -> None:
+    chart = draw_chart(np.random.default_rng(5), "bar")
+    question = ask_kind(np.random.default_rng(6), chart, "difference")
+    asked = training_question(chart, question)
+    _, second = asked.looks
+    assert asked.answer[second.character - 1] == "-"
+    for look, number in zip(asked.looks, question.working.split("-"), strict=True):
+        (value,) = (e for e in chart.elements if e.role == "value" and e.text == number)
+        x, y = value.box.centre_px
+        assert any(a * 1024 < x < c * 1024 and b * 768 < y < d * 768 for a, b, c, d in look.boxes)
+        assert len(look.boxes) == 3  # label, value and mark of one datum
 
 
 def test_training_from_the_verb_makes_weights_that_load(

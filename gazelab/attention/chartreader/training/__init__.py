@@ -11,6 +11,7 @@ from typing import Any
 from gazelab.attention.chartreader.training.checkpoint import CHECKPOINT
 from gazelab.attention.chartreader.training.data import ChartSource
 from gazelab.attention.chartreader.training.loop import CURVE, Trainer, TrainingConfig
+from gazelab.attention.chartreader.training.warm_start import warm_start
 
 __all__ = ["ChartSource", "Trainer", "TrainingConfig", "train"]
 
@@ -25,6 +26,7 @@ def train(
     resume: bool = True,
     sizes: dict[str, Any] | None = None,
     max_steps: int | None = None,
+    start_from: Path | None = None,
 ) -> Trainer:
     """Train for `config.minutes` of running time in all, going on from a checkpoint if there is one.
 
@@ -42,6 +44,8 @@ def train(
         Network sizes that differ from `NetworkConfig`'s defaults.
     max_steps
         Stop after so many steps of this run, whatever the time.
+    start_from
+        A weight file to begin with, unless a checkpoint is resumed.
 
     Returns
     -------
@@ -54,8 +58,11 @@ def train(
         log.info("resumed at step %d, %.0f s", trainer.step, trainer.elapsed_s)
     else:
         (out_dir / CURVE).unlink(missing_ok=True)
+        if start_from is not None:
+            warm_start(trainer.network, trainer.heads, trainer.tokenizer, start_from)
     described = {
         "training": asdict(config),
+        "started_from": None if start_from is None else start_from.name,
         "network": trainer.network.config.to_json(),
         "tokens": list(trainer.tokenizer.tokens),
     }

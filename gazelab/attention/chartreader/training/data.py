@@ -13,13 +13,15 @@ from torch import Tensor
 
 from gazelab.attention.chartreader.network import NetworkConfig
 from gazelab.attention.chartreader.preprocess import shrink, to_input
-from gazelab.attention.chartreader.tokenizer import Tokenizer
+from gazelab.attention.chartreader.spelling import SLOTS, SpellingTokenizer
 
 IGNORED = -100
-MAX_WORDS = 3
-BLANK_TENS = 10
-DRAWN = ("words", "number", "colour")
 EXTREMES = ("none", "highest", "lowest")
+LINE_COLUMN_PX, LINE_ROW_PX = 4, 8
+"""Size of the line reader's places on the model's picture."""
+
+BoxNorm = tuple[float, float, float, float]
+"""Left, top, right, bottom as shares of the picture's width and height."""
 
 
 @dataclass(frozen=True)
@@ -27,13 +29,14 @@ class ReadingTarget:
     """What the cell at a place of the picture should tell; None where it should tell nothing.
 
     `x_norm`, `y_norm` are shares of the picture's width and height. `extreme` is one of `EXTREMES`.
-    `drawn` names what is drawn right there ("words", "number", "colour"); the rest must be fetched from
-    other cells (a bar's label from below it) and is learned later.
+    `drawn` names what is drawn right there ("label", "series", "number", "colour"); the rest must be
+    fetched from other cells (a bar's label from below it) and is learned later.
     """
 
     x_norm: float
     y_norm: float
-    words: tuple[str, ...] = ()
+    label: str | None = None
+    series: str | None = None
     number: int | None = None
     colour: str | None = None
     extreme: str | None = None
@@ -41,12 +44,31 @@ class ReadingTarget:
 
 
 @dataclass(frozen=True)
+class Glyph:
+    """One character in the picture: where its centre lies, and its place in its word from 0."""
+
+    x_norm: float
+    y_norm: float
+    character: str
+    place: int
+
+
+@dataclass(frozen=True)
+class Look:
+    """Boxes that should be looked at when the answer's character number `character` is chosen."""
+
+    character: int
+    boxes: tuple[BoxNorm, ...]
+
+
+@dataclass(frozen=True)
 class TrainingQuestion:
-    """A question with the text to be written after it (working and answer) and its kind."""
+    """A question with the text to be written after it (working and answer), its kind and its looks."""
 
     text: str
     answer: str
     kind: str
+    looks: tuple[Look, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -56,6 +78,7 @@ class TrainingChart:
     picture: NDArray[np.uint8]
     reading: tuple[ReadingTarget, ...]
     questions: tuple[TrainingQuestion, ...]
+    glyphs: tuple[Glyph, ...] = ()
 
 
 class ChartSource(Protocol):
@@ -63,7 +86,7 @@ class ChartSource(Protocol):
 
     @property
     def words(self) -> Sequence[str]:
-        """Every word, lower case, that questions and answers may use."""
+        """Words, lower case, that questions know as a whole; all others are spelled."""
 
     @property
     def colours(self) -> Sequence[str]:
@@ -72,91 +95,167 @@ class ChartSource(Protocol):
     def draw(self, rng: np.random.Generator, n_questions: int, practice: bool) -> TrainingChart:
         """One chart with up to `n_questions` questions (at least one).
 
-        For `practice` the kinds of question may be mixed to suit learning; else as the model is scored.
+        For `practice` the kinds of question may be mixed to suit learning and labels are ones that
+        training may see; else as the model is scored, with labels that training never sees.
         """
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Targets of cells: `cells` (target,) indexes (picture * cell).
+
+    `spelled` holds (target, place) letters by name, "label", "series" and "number"; `colours` and
+    `extremes` are (target,) classes; `drawn` (target,) bool by name tells what is drawn at the cell itself.
+    """
+
+    cells: Tensor
+    spelled: dict[str, Tensor]
+    colours: Tensor
+    extremes: Tensor
+    drawn: dict[str, Tensor]
 
 
 @dataclass(frozen=True)
 class Batch:
     """Tensors of several charts; `kinds` has one entry per text, charts' texts together.
 
-    `drawn` is (target, 3) bool: whether words, number and colour are drawn at the cell itself.
+    `glyphs` is (glyph, 4): picture, row and column of the line reader, and place in the word;
+    `glyph_cells` (glyph,) indexes (picture * cell); `characters` (glyph,) are their ids.
+    `looks` is (look, 2): text and token; `look_cells` (look, cell) bool.
     """
 
     pictures: Tensor
     ids: Tensor
     targets: Tensor
     kinds: tuple[str, ...]
-    cells: Tensor
-    words: Tensor
-    tens: Tensor
-    ones: Tensor
-    colours: Tensor
-    extremes: Tensor
-    drawn: Tensor
+    reading: Reading
+    glyphs: Tensor
+    glyph_cells: Tensor
+    characters: Tensor
+    looks: Tensor
+    look_cells: Tensor
 
 
 def collate(
     charts: Sequence[TrainingChart],
     n_questions: int,
-    tokenizer: Tokenizer,
+    tokenizer: SpellingTokenizer,
     colours: Sequence[str],
     config: NetworkConfig,
 ) -> Batch:
     """Make a batch; a chart with too few questions repeats them so that all have `n_questions`."""
     pictures = [shrink(c.picture, config.picture_width_px, config.picture_height_px) for c in charts]
     questions = [c.questions[i % len(c.questions)] for c in charts for i in range(n_questions)]
-    ids, targets = _encode_texts(questions, tokenizer)
-    cells, words, digits = _encode_reading(charts, tokenizer, colours, config)
-    tens, ones, colour_ids, extremes = torch.tensor(digits).reshape(-1, 4).unbind(1)
+    ids, targets, begins = _encode_texts(questions, tokenizer)
+    glyphs, glyph_cells, characters = _encode_glyphs(charts, tokenizer, config)
+    looks, look_cells = _encode_looks(questions, begins, config)
     return Batch(
         pictures=to_input(np.stack(pictures)),
         ids=ids,
         targets=targets,
         kinds=tuple(q.kind for q in questions),
-        cells=torch.tensor(cells),
-        words=torch.tensor(words).reshape(-1, MAX_WORDS),
-        tens=tens,
-        ones=ones,
-        colours=colour_ids,
-        extremes=extremes,
-        drawn=torch.tensor([[k in t.drawn for k in DRAWN] for c in charts for t in c.reading]).reshape(-1, 3),
+        reading=_encode_reading(charts, tokenizer, colours, config),
+        glyphs=glyphs,
+        glyph_cells=glyph_cells,
+        characters=characters,
+        looks=looks,
+        look_cells=look_cells,
     )
 
 
-def _encode_texts(questions: Sequence[TrainingQuestion], tokenizer: Tokenizer) -> tuple[Tensor, Tensor]:
-    """Ids of question and answer, and the next token where it belongs to the answer."""
-    rows = []
+def _encode_texts(
+    questions: Sequence[TrainingQuestion], tokenizer: SpellingTokenizer
+) -> tuple[Tensor, Tensor, list[int]]:
+    """Rows of each text, the next character where it belongs to the answer, and where that begins."""
+    texts = []
     for question in questions:
         asked = tokenizer.question(question.text)
-        rows.append((asked, [*tokenizer.encode(question.answer), tokenizer.end]))
-    length = max(len(asked) + len(answer) for asked, answer in rows) - 1
-    ids = torch.full((len(rows), length), tokenizer.pad)
-    targets = torch.full((len(rows), length), IGNORED)
-    for i, (asked, answer) in enumerate(rows):
-        text = torch.tensor(asked + answer)
-        ids[i, : len(text) - 1] = text[:-1]
-        targets[i, len(asked) - 1 : len(text) - 1] = text[len(asked) :]
-    return ids, targets
+        texts.append((asked, [*tokenizer.encode(question.answer), tokenizer.end]))
+    length = max(len(asked) + len(answer) for asked, answer in texts) - 1
+    ids = torch.full((len(texts), length, 1 + SLOTS), tokenizer.pad)
+    targets = torch.full((len(texts), length), IGNORED)
+    for i, (asked, answer) in enumerate(texts):
+        text = asked + [tokenizer.row(token) for token in answer[:-1]]
+        ids[i, : len(text)] = torch.tensor(text)
+        targets[i, len(asked) - 1 : len(text)] = torch.tensor(answer)
+    return ids, targets, [len(asked) - 1 for asked, _ in texts]
+
+
+def _cell_of(x_norm: float, y_norm: float, rows: int, columns: int) -> tuple[int, int]:
+    row = min(rows - 1, max(0, int(y_norm * rows)))
+    return row, min(columns - 1, max(0, int(x_norm * columns)))
+
+
+def _encode_glyphs(
+    charts: Sequence[TrainingChart], tokenizer: SpellingTokenizer, config: NetworkConfig
+) -> tuple[Tensor, Tensor, Tensor]:
+    places, cells, characters = [], [], []
+    line_rows, line_columns = (
+        config.picture_height_px // LINE_ROW_PX,
+        config.picture_width_px // LINE_COLUMN_PX,
+    )
+    for c, chart in enumerate(charts):
+        for glyph in chart.glyphs:
+            if glyph.place >= SLOTS - 1:
+                continue
+            row, column = _cell_of(glyph.x_norm, glyph.y_norm, line_rows, line_columns)
+            places.append((c, row, column, glyph.place))
+            row, column = _cell_of(glyph.x_norm, glyph.y_norm, config.rows, config.columns)
+            cells.append((c * config.rows + row) * config.columns + column)
+            characters.append(tokenizer.id_of(glyph.character.lower()))
+    glyphs = torch.tensor(places, dtype=torch.long).reshape(-1, 4)
+    return glyphs, torch.tensor(cells, dtype=torch.long), torch.tensor(characters, dtype=torch.long)
+
+
+def _encode_looks(
+    questions: Sequence[TrainingQuestion], begins: Sequence[int], config: NetworkConfig
+) -> tuple[Tensor, Tensor]:
+    looks, cells = [], []
+    x, y = np.arange(config.columns) / config.columns, np.arange(config.rows) / config.rows
+    for i, (question, begin) in enumerate(zip(questions, begins, strict=True)):
+        for look in question.looks:
+            asked = np.zeros((config.rows, config.columns), bool)
+            for left, top, right, bottom in look.boxes:
+                across = (x < right) & (x + 1 / config.columns > left)
+                asked |= np.outer((y < bottom) & (y + 1 / config.rows > top), across)
+            looks.append((i, begin + look.character))
+            cells.append(asked.reshape(-1))
+    mask = torch.from_numpy(np.array(cells, dtype=bool).reshape(-1, config.rows * config.columns))
+    return torch.tensor(looks, dtype=torch.long).reshape(-1, 2), mask
 
 
 def _encode_reading(
-    charts: Sequence[TrainingChart], tokenizer: Tokenizer, colours: Sequence[str], config: NetworkConfig
-) -> tuple[list[int], list[list[int]], list[tuple[int, int, int, int]]]:
-    cells, words, rest = [], [], []
+    charts: Sequence[TrainingChart],
+    tokenizer: SpellingTokenizer,
+    colours: Sequence[str],
+    config: NetworkConfig,
+) -> Reading:
+    targets = [(c, target) for c, chart in enumerate(charts) for target in chart.reading]
+    cells = []
+    for c, target in targets:
+        row, column = _cell_of(target.x_norm, target.y_norm, config.rows, config.columns)
+        cells.append((c * config.rows + row) * config.columns + column)
     colour_ids = {colour: i for i, colour in enumerate(colours)}
-    for c, chart in enumerate(charts):
-        for target in chart.reading:
-            row = min(config.rows - 1, max(0, int(target.y_norm * config.rows)))
-            column = min(config.columns - 1, max(0, int(target.x_norm * config.columns)))
-            cells.append((c * config.rows + row) * config.columns + column)
-            named = [tokenizer.id_of(word) for word in target.words[:MAX_WORDS]]
-            words.append(named + [IGNORED] * (MAX_WORDS - len(named)))
-            tens = ones = IGNORED
-            if target.number is not None:
-                tens = target.number // 10 if target.number >= 10 else BLANK_TENS
-                ones = target.number % 10
-            colour = colour_ids[target.colour] if target.colour is not None else IGNORED
-            extreme = EXTREMES.index(target.extreme) if target.extreme is not None else IGNORED
-            rest.append((tens, ones, colour, extreme))
-    return cells, words, rest
+    every = [target for _, target in targets]
+    number = [None if t.number is None else str(t.number) for t in every]
+    return Reading(
+        cells=torch.tensor(cells),
+        spelled={
+            "label": _spelled([t.label for t in every], tokenizer),
+            "series": _spelled([t.series for t in every], tokenizer),
+            "number": _spelled(number, tokenizer),
+        },
+        colours=torch.tensor([IGNORED if t.colour is None else colour_ids[t.colour] for t in every]),
+        extremes=torch.tensor([IGNORED if t.extreme is None else EXTREMES.index(t.extreme) for t in every]),
+        drawn={
+            name: torch.tensor([name in t.drawn for t in every])
+            for name in ("label", "series", "number", "colour")
+        },
+    )
+
+
+def _spelled(words: Sequence[str | None], tokenizer: SpellingTokenizer) -> Tensor:
+    """(word, place) letters up to the word's end, `IGNORED` after it and without a word."""
+    rows = [[tokenizer.pad] * SLOTS if word is None else tokenizer.spell(word) for word in words]
+    letters = torch.tensor(rows).reshape(-1, SLOTS)
+    return letters.masked_fill(letters == tokenizer.pad, IGNORED)

@@ -11,6 +11,7 @@ from safetensors.torch import save
 
 from gazelab.attention.chartreader.training.checkpoint import part, read_checkpoint
 from gazelab.attention.chartreader.training.loop import CURVE
+from gazelab.attention.chartreader.training.warm_start import HEADS
 
 
 def export_weights(
@@ -34,7 +35,9 @@ def export_weights(
     described = json.loads((run_dir / "training.json").read_text(encoding="utf-8"))
     curve = [json.loads(line) for line in (run_dir / CURVE).read_text(encoding="utf-8").splitlines()]
     weights.parent.mkdir(parents=True, exist_ok=True)
-    half = {name: value.half().contiguous() for name, value in network.items()}
+    # The read-outs of the training go along (they are small), so that it can be taken up again.
+    kept = network | {HEADS + name: value for name, value in part(tensors, "heads.").items()}
+    half = {name: value.half().contiguous() for name, value in kept.items()}
     weights.write_bytes(save(half))
     facts = {
         "model": "gazelab/chartreader",

@@ -14,7 +14,8 @@ import torch
 from torch import nn
 
 from gazelab.attention.chartreader.network import ChartReaderNetwork, NetworkConfig
-from gazelab.attention.chartreader.tokenizer import Tokenizer
+from gazelab.attention.chartreader.spelled_embedding import SpelledEmbedding
+from gazelab.attention.chartreader.spelling import SpellingTokenizer
 from gazelab.attention.chartreader.training.checkpoint import (
     CHECKPOINT,
     load_optimisers,
@@ -28,6 +29,8 @@ from gazelab.attention.chartreader.training.losses import (
     ReadingHeads,
     answer_loss,
     exact_answers,
+    glyph_loss,
+    look_loss,
     reading_loss,
 )
 from gazelab.attention.chartreader.training.muon import make_optimisers
@@ -37,6 +40,7 @@ from gazelab.core.errors import AttentionError
 log = logging.getLogger(__name__)
 
 CURVE = "curve.jsonl"
+LINE_CHANNELS = 96
 HELD_OUT_SEED = 7_000_003
 
 
@@ -68,9 +72,15 @@ class Trainer:
         torch.manual_seed(config.seed)
         self.source = source
         self.config = config
-        self.tokenizer = Tokenizer(source.words)
-        self.network = ChartReaderNetwork(NetworkConfig(tokens=len(self.tokenizer), **sizes))
-        self.heads = ReadingHeads(self.network.config.width, len(source.colours))
+        self.tokenizer = SpellingTokenizer(source.words)
+        network = NetworkConfig(
+            tokens=len(self.tokenizer),
+            characters=self.tokenizer.n_characters,
+            **{"line_channels": LINE_CHANNELS, **sizes},
+        )
+        self.network = ChartReaderNetwork(network)
+        self.heads = ReadingHeads(network, len(source.colours))
+        self.colours = [self.tokenizer.id_of(colour) for colour in source.colours]
         self.optimisers = make_optimisers((self.network, self.heads), config.schedule.lr)
         self.step = 0
         self.elapsed_s = 0.0
@@ -91,13 +101,12 @@ class Trainer:
 
     def train_step(self) -> dict[str, float]:
         """One update; returns the losses and shares of right predictions."""
-        schedule, progress = self.config.schedule, self.progress
-        lr = schedule.lr_at(progress)
+        lr = self.config.schedule.lr_at(self.step, self.progress)
         for optimiser in self.optimisers:
             for group in optimiser.param_groups:
                 group["lr"] = lr
         batch = self.batch(self.rng, self.config.charts, practice=True)
-        loss, report = self._loss(batch, progress)
+        loss, report = self._loss(batch)
         for optimiser in self.optimisers:
             optimiser.zero_grad(set_to_none=True)
         self.step += 1
@@ -110,19 +119,27 @@ class Trainer:
             optimiser.step()
         return report
 
-    def _loss(self, batch: Batch, progress: float) -> tuple[torch.Tensor, dict[str, float]]:
-        schedule = self.config.schedule
-        fetched = schedule.fetched_weight_at(progress)
+    def _loss(self, batch: Batch) -> tuple[torch.Tensor, dict[str, float]]:
+        schedule, embedding = self.config.schedule, self.network.embedding
+        assert isinstance(embedding, SpelledEmbedding)
         with torch.autocast("cpu", torch.bfloat16, enabled=self.config.bfloat16):
-            memory = self.network.encode(batch.pictures)
-            reading = reading_loss(self.heads, self.network.embedding, memory, batch, fetched)
-            report = {"reading_loss": float(reading.total.detach()), **reading.right}
-            if not schedule.answers_at(progress):
-                return reading.total, report
-            logits, _ = self.network.decode(batch.ids, memory)
-            answer = answer_loss(logits, batch)
-        report |= {"answer_loss": float(answer.total.detach()), **answer.right}
-        return answer.total + schedule.reading_weight_at(progress) * reading.total, report
+            lines, cells = self.network.encoder.stem.stages(batch.pictures)
+            assert lines is not None
+            glyphs = glyph_loss(self.heads, embedding, lines, cells, batch)
+            if not schedule.cells_at(self.step):
+                return glyphs.total, {"glyph_loss": float(glyphs.total.detach()), **glyphs.right}
+            memory = self.network.encoder.mix(cells)
+            fetched = schedule.fetched_weight_at(self.step)
+            reading = reading_loss(self.heads, embedding, memory, batch.reading, self.colours, fetched)
+            report = {"reading_loss": float(reading.total.detach()), **glyphs.right, **reading.right}
+            side = reading.total + schedule.glyph_weight * glyphs.total
+            if not schedule.answers_at(self.step):
+                return side, report
+            logits, weights = self.network.decode(batch.ids, memory)
+            answer, look = answer_loss(logits, batch), look_loss(weights, batch)
+        report |= {"answer_loss": float(answer.total.detach()), **answer.right, **look.right}
+        total = answer.total + schedule.look_weight * look.total
+        return total + schedule.reading_weight_at(self.step) * side, report
 
     @torch.no_grad()
     def held_out(self) -> dict[str, float]:
@@ -198,7 +215,7 @@ class Trainer:
     def _report(self, folder: Path, report: dict[str, float]) -> None:
         line: dict[str, Any] = {"step": self.step, "elapsed_s": round(self.elapsed_s, 1)}
         line |= {name: round(value, 4) for name, value in report.items()}
-        if self.config.schedule.answers_at(self.progress):
+        if self.config.schedule.answers_at(self.step):
             line["held_out"] = {kind: round(share, 3) for kind, share in self.held_out().items()}
         with (folder / CURVE).open("a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")

@@ -1,46 +1,57 @@
-"""Learning rate and loss weights as a function of the share of the training time that has passed."""
+"""Learning rate by steps and the clock, and loss weights by steps."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """Warm-up, then a cosine to zero; reading first, then answers with reading as a side task.
+    """Warm-up, a long stable phase, then a straight fall to zero (WSD, Hu et al. 2024, MiniCPM).
 
-    Reading itself begins with what is drawn at a cell and goes on to what belongs to it.
+    The stable phase can be prolonged: a run that was stopped before the fall, or one whose time is
+    raised, goes on as if it had been planned so. The fall takes the last `decay_share` of the time.
 
-    Shares are of the whole training time, so the schedule ends when the time does, however fast the
-    machine is.
+    Letters come first, and only the stem is trained; from `cells_from_step` on, cells are read too: what is
+    drawn at a cell first, and after `fetched_from_step` what belongs to it;
+    after `answers_from_step` answers are asked; after `reading_falls_from_step` reading becomes a
+    side task. Steps, not shares of the time, so that a longer run does not read longer.
     """
 
     lr: float = 4e-3
-    warmup_share: float = 0.02
-    reading_share: float = 0.125
-    fetched_from_share: float = 0.08
+    warmup_steps: int = 60
+    decay_share: float = 0.3
+    cells_from_step: int = 600
+    fetched_from_step: int = 900
+    answers_from_step: int = 1200
     fetched_weight_start: float = 0.1
     reading_weight_start: float = 1.0
-    reading_weight_end: float = 0.1
+    reading_weight_end: float = 0.15
+    reading_falls_from_step: int = 2500
+    reading_falls_steps: int = 1000
+    glyph_weight: float = 0.5
+    look_weight: float = 0.1
 
-    def lr_at(self, progress: float) -> float:
-        """Learning rate at a progress of 0..1."""
-        if progress < self.warmup_share:
-            return self.lr * (0.05 + 0.95 * progress / self.warmup_share)
-        done = (progress - self.warmup_share) / (1 - self.warmup_share)
-        return self.lr * 0.5 * (1 + math.cos(math.pi * min(1.0, done)))
+    def lr_at(self, step: int, progress: float) -> float:
+        """Learning rate at a step, with a share of 0..1 of the time gone."""
+        warm = min(1.0, (step + 1) / max(1, self.warmup_steps))
+        left = (1.0 - progress) / self.decay_share
+        return self.lr * min(warm, max(0.0, left))
 
-    def answers_at(self, progress: float) -> bool:
+    def cells_at(self, step: int) -> bool:
+        """Whether cells are read yet, and not only letters."""
+        return step >= self.cells_from_step
+
+    def answers_at(self, step: int) -> bool:
         """Whether answers are trained yet."""
-        return progress >= self.reading_share
+        return step >= self.answers_from_step
 
-    def fetched_weight_at(self, progress: float) -> float:
+    def fetched_weight_at(self, step: int) -> float:
         """Weight, among the reading targets, of what is not drawn at the cell itself."""
-        return self.fetched_weight_start if progress < self.fetched_from_share else 1.0
+        return self.fetched_weight_start if step < self.fetched_from_step else 1.0
 
-    def reading_weight_at(self, progress: float) -> float:
-        """Weight of the reading loss beside the answers' weight of 1."""
-        done = (progress - self.reading_share) / (1 - self.reading_share)
-        fallen = min(1.0, max(0.0, 2 * done))
+    def reading_weight_at(self, step: int) -> float:
+        """Weight of the reading losses beside the answers' weight of 1."""
+        done = (step - self.reading_falls_from_step) / max(1, self.reading_falls_steps)
+        fallen = min(1.0, max(0.0, done))
         return self.reading_weight_start + fallen * (self.reading_weight_end - self.reading_weight_start)

@@ -8,7 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gazelab.attention.chartreader.training.data import ReadingTarget, TrainingChart, TrainingQuestion
+from gazelab.attention.chartreader.training.data import (
+    Glyph,
+    Look,
+    ReadingTarget,
+    TrainingChart,
+    TrainingQuestion,
+)
 
 INKS = {"red": (220, 30, 30), "blue": (30, 60, 220)}
 
@@ -25,14 +31,14 @@ class SquareSource:
         column, row = int(rng.integers(4)), int(rng.integers(3))
         picture = np.full((48, 64, 3), 255, np.uint8)
         picture[row * 16 : row * 16 + 16, column * 16 : column * 16 + 16] = INKS[colour]
-        target = ReadingTarget(
-            (column + 0.5) / 4, (row + 0.5) / 3, (colour,), 7, colour, "none", drawn=("words", "colour")
-        )
+        x, y = (column + 0.5) / 4, (row + 0.5) / 3
+        target = ReadingTarget(x, y, colour, None, 7, colour, "none", drawn=("label", "colour"))
+        box = (column / 4, row / 3, (column + 1) / 4, (row + 1) / 3)
         questions = (
-            TrainingQuestion("What color is it?", colour, "colour"),
+            TrainingQuestion("What color is it?", colour, "colour", (Look(0, (box,)),)),
             TrainingQuestion("How many?", "1", "count"),
         )
-        return TrainingChart(picture, (target,), questions[:n_questions])
+        return TrainingChart(picture, (target,), questions[:n_questions], (Glyph(x, y, colour[0], 0),))
 
 
 @pytest.fixture
@@ -53,4 +59,5 @@ def tiny() -> dict[str, Any]:
         "encoder_layers": 1,
         "decoder_layers": 2,
         "stem_channels": (8, 8, 16),
+        "line_channels": 8,
     }

@@ -10,7 +10,7 @@ from gazelab.attention.chartreader.attention_layers import (
     ShiftConvolution,
 )
 from gazelab.attention.chartreader.decoder import causal_mask
-from gazelab.attention.chartreader.encoder import ConvolutionStem
+from gazelab.attention.chartreader.encoder import ConvolutionStem, LineReader
 from gazelab.attention.chartreader.network import ChartReaderNetwork, NetworkConfig
 
 
@@ -58,6 +58,30 @@ def test_stem_gives_one_vector_a_cell_row_major() -> None:
     changed = (stem(blank) - stem(marked)).detach().abs().sum(-1)[0].reshape(3, 4)
     assert float(changed[0, 3]) > 0
     assert float(changed[2].max()) == float(changed[:, :2].max()) == 0.0
+
+
+def test_the_line_reader_sees_along_the_line_and_not_across_it() -> None:
+    torch.manual_seed(0)
+    reader = LineReader(4, 8, 16).eval()
+    blank = torch.zeros(1, 4, 16, 64)
+    marked = blank.clone()
+    marked[:, :, 8, 30] = 3.0
+    changed = (reader(blank)[0] - reader(marked)[0]).detach().abs().sum(1)[0]
+    assert changed.shape == (8, 64)
+    rows, columns = changed.sum(1).nonzero().flatten(), changed.sum(0).nonzero().flatten()
+    assert rows.min() >= 3
+    assert rows.max() <= 5
+    assert columns.min() < 20
+    assert columns.max() > 40
+    assert reader(blank)[1].shape == (1, 16, 4, 16)
+
+
+def test_a_network_with_a_line_reader_gives_the_same_cells(tiny: dict[str, Any]) -> None:
+    net = network(tiny)
+    lines, _ = net.encoder.stem.stages(torch.zeros(1, 3, 48, 64))
+    assert lines is not None
+    assert lines.shape == (1, 8, 6, 16)
+    assert net.encode(torch.zeros(1, 3, 48, 64)).shape == (1, 12, 32)
 
 
 def test_a_token_does_not_change_what_is_predicted_before_it(tiny: dict[str, Any]) -> None:
