@@ -9,7 +9,7 @@ import pytest
 import tiny_llava
 import torch
 from PIL import Image
-from transformers import CLIPImageProcessorPil, LlavaProcessor
+from transformers import CLIPImageProcessorPil, LlavaProcessor, SiglipImageProcessorPil
 
 from gazelab.attention.base import open_model
 from gazelab.attention.grids.llava import FAMILY, layout, sides
@@ -150,6 +150,12 @@ def test_V19_patches_are_counted_from_the_checkpoints_settings(side, patch, n):
     where = laid(tiny_llava.clip_processor(side), tiny_llava.llava_config(vision), 500, 500)
     assert (where.grid.rows, where.grid.cols, where.n_tokens) == (n, n, n * n)
     assert where.grid.x_edges_px[-1] == pytest.approx(500 * n * patch / side)
+
+
+def test_an_input_that_is_no_square_has_rows_and_columns_of_its_own():
+    processor = SiglipImageProcessorPil(size={"height": 56, "width": 84})
+    where = laid(processor, tiny_llava.llava_config(), 500, 500)
+    assert (where.grid.rows, where.grid.cols, where.input_px) == (4, 6, "84 x 56")
 
 
 def test_V19_px_that_no_patch_holds_are_told():
