@@ -1,31 +1,37 @@
-"""Check a checkpoint before its maps are trusted: tap against eager, token count, an edit at each corner."""
+"""Check a checkpoint before its maps are trusted: tap against eager, token count, a mark at each corner."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from gazelab.attention.base import AttentionModel, open_model
-from gazelab.attention.decoder import Kind
+from gazelab.attention.captured import TapRow
+from gazelab.attention.checkpoint_options import ModelOptions
+from gazelab.attention.decoder import can_be_tapped
+from gazelab.attention.doctor_corners import QUESTION, check_corners, drawn, picture_part
 from gazelab.attention.eager import eager_memory_bytes
-from gazelab.attention.grids.layout import Layout
-from gazelab.attention.grids.proof import picture_tokens, token_changes
+from gazelab.attention.generation import generate_answer
+from gazelab.attention.grids.family import Asked
+from gazelab.attention.grids.proof import picture_tokens
 from gazelab.attention.huggingface import EAGER_BUDGET_BYTES, HuggingFaceModel
 from gazelab.attention.implementations import attention_implementations
+from gazelab.attention.memory import estimate
+from gazelab.attention.prompt import special_tokens
+from gazelab.attention.rows import predicting_row
 from gazelab.attention.tap import AttentionTap
 from gazelab.core.errors import GazelabError
-from gazelab.core.picture import Picture
 
-QUESTION = "What is the largest value?"
-SIZES_PX = ((853, 601), (300, 300), (1000, 300), (300, 1000))
+SIZES_PX = ((853, 601), (1000, 300), (300, 1000), (200, 200), (64, 900))
+"""A chart as in ChartQA, wide, tall, small, and a strip."""
+ASKED_PX = (200, 200)
+TOKENS = 8
 EXACT, ROUNDED = 1e-3, 0.05
 """How far tap and eager may be apart: in float32, and in half precision, where the two kernels round
 differently layer by layer."""
-EDIT_PX = 12
 
 
 class Check(NamedTuple):
@@ -46,7 +52,13 @@ class Check(NamedTuple):
 
 
 def check_model(
-    name: str, device: str = "cpu", *, dtype: str = "auto", trust_remote_code: bool = False
+    name: str,
+    device: str = "cpu",
+    *,
+    dtype: str = "auto",
+    trust_remote_code: bool = False,
+    options: ModelOptions | None = None,
+    tell: Callable[[Check], None] = lambda check: None,
 ) -> list[Check]:
     """Check a model on this machine, with nothing but its own files and drawn pictures.
 
@@ -54,31 +66,49 @@ def check_model(
     ----------
     name, device, dtype, trust_remote_code
         As in `gazelab.attention.base.open_model`; nothing is fetched.
+    options : ModelOptions, optional
+        All of them at once, instead of those three.
+    tell : callable
+        Told each line as it is known: a large model takes minutes.
 
     Returns
     -------
     list of Check
         A model that cannot be opened gives one line that says why.
     """
+    chosen = options or ModelOptions(device, dtype, trust_remote_code=trust_remote_code)
+    found = []
+    for check in _checks(name, chosen):
+        tell(check)
+        found.append(check)
+    return found
+
+
+def _checks(name: str, options: ModelOptions) -> Iterator[Check]:
     try:
-        model = open_model(name, device, dtype=dtype, trust_remote_code=trust_remote_code)
+        model = open_model(name, **options.as_arguments())
     except GazelabError as fault:
-        return [Check("opens", False, str(fault))]
-    opened = Check("opens", True, f"{model.about} {len(model.layers)} layers, {model.n_heads} heads.")
+        yield Check("opens", False, str(fault))
+        return
+    yield Check("opens", True, f"{model.about} {len(model.layers)} layers, {model.n_heads} heads.")
     if isinstance(model, HuggingFaceModel):
-        return [opened, *_hugging_face_checks(model)]
-    return [opened, _run("answers", _answers, model)]
+        yield from _hugging_face_checks(model)
+    else:
+        yield _run("answers", _answers, model)
 
 
 def _hugging_face_checks(model: HuggingFaceModel) -> Iterator[Check]:
     yield _run("sub-models", _sub_models, model)
+    yield _run("template", _template, model)
+    yield _run("memory", _memory, model)
     yield _run("answers", _answers, model)
     yield _run("tap = eager", _tap_equals_eager, model)
     yield _run("same answer without the tap", _same_answer, model)
+    yield _run("special tokens in a question", _special_tokens, model)
     for width, height in SIZES_PX:
         yield _run(f"token count, {width} x {height} px", _token_count, model, width, height)
-    for width, height in (SIZES_PX[0], SIZES_PX[2]):
-        yield _run(f"corners, {width} x {height} px", _corners, model, width, height)
+    for width, height in SIZES_PX:
+        yield _run(f"corners, {width} x {height} px", check_corners, model, width, height)
 
 
 def _run(check: str, measure: Callable[..., tuple[bool, str]], *arguments: Any) -> Check:
@@ -96,8 +126,27 @@ def _sub_models(model: HuggingFaceModel) -> tuple[bool, str]:
     return not unset, f"{shown}. Maps are of the language model."
 
 
+def _template(model: HuggingFaceModel) -> tuple[bool, str]:
+    made_with = model.checkpoint.versions()
+    processor = f"{made_with['processor']} {made_with['processor_settings_sha256'][:12]}"
+    family = model.checkpoint.family
+    if made_with["chat_template"]:
+        template = f"{made_with['chat_template_file']} {made_with['chat_template_sha256'][:12]}"
+    else:
+        template = "none; it is asked in its family's own words"
+    needed = family.prompt is None and family.ask is None
+    return bool(made_with["chat_template"]) or not needed, f"{template}; processor {processor}."
+
+
+def _memory(model: HuggingFaceModel) -> tuple[bool, str]:
+    asked = model.ask(drawn(*SIZES_PX[0]), QUESTION)
+    needed = estimate(model.checkpoint.model, _n_keys(asked), TOKENS)
+    width, height = SIZES_PX[0]
+    return needed.fits, f"a question on {width} x {height} px {needed.text()}"
+
+
 def _answers(model: AttentionModel) -> tuple[bool, str]:
-    trace = model.trace(_drawn(*SIZES_PX[1]), QUESTION, 4)
+    trace = model.trace(drawn(*ASKED_PX), QUESTION, 4)
     whole = trace.picture_share + trace.text_share + trace.sink_share
     off = float(np.abs(whole - 1).max()) if whole.size else float("nan")
     share = float(trace.picture_share.mean()) if whole.size else float("nan")
@@ -105,93 +154,90 @@ def _answers(model: AttentionModel) -> tuple[bool, str]:
 
 
 def _tap_equals_eager(model: HuggingFaceModel) -> tuple[bool, str]:
-    """Compare the last rows of one pass with the library's own eager attention."""
+    """Compare the rows of the prompt's end and of each generated token with the library's own eager ones."""
     hf = model.checkpoint.model
-    asked = model.ask(_drawn(*SIZES_PX[1]), QUESTION)
-    n_tokens = sum(columns.size for columns in asked.columns) + len(asked.prompt_tokens)
+    asked = model.ask(drawn(*ASKED_PX), QUESTION)
+    if not can_be_tapped(hf):
+        return True, "it cannot be tapped and is read eagerly: there is nothing to compare."
+    n_tokens = _n_keys(asked)
     needed = eager_memory_bytes(hf, n_tokens)
     if needed > EAGER_BUDGET_BYTES:
         return False, f"not tried: eager attention over {n_tokens} tokens needs {needed / 1e9:.1f} GB."
-    kind = model.checkpoint.family.kind
-    tapped, eager = (_last_rows(hf, asked.tensors, kind, method) for method in ("interface", "eager"))
-    apart = np.abs(tapped - eager)
-    first, moved = float(apart[:, 0].max()), float(apart.sum(-1).mean() / 2)
+    tapped, ids = _rows(model, asked, "interface")
+    eager, eager_ids = _rows(model, asked, "eager")
+    alike = next((k for k, (a, b) in enumerate(zip(ids, eager_ids, strict=False)) if a != b), len(ids))
+    # A row depends on the tokens before it: those of another answer are no longer the same question.
+    pairs = list(zip(tapped, eager, strict=False))[: alike + 1]
+    for one, other in pairs:
+        if one.position != other.position:
+            return False, f"the tap reads the row of position {one.position}, eager that of {other.position}."
+    apart = [_apart(*pair) for pair in pairs]
+    first, moved = max(a[0] for a in apart), float(np.mean([a[1] for a in apart]))
     limit = EXACT if hf.dtype == torch.float32 else ROUNDED
     return first <= limit and moved <= limit, (
-        f"first layer {first:.2g} apart at most, {moved:.2g} of the weight elsewhere over all layers"
-        f" (limit {limit:g}, {hf.dtype})."
+        f"{len(apart)} tokens: first layer {first:.2g} apart at most, {moved:.2g} of the weight elsewhere"
+        f" over all layers (limit {limit:g}, {hf.dtype})."
     )
 
 
-def _last_rows(
-    hf: Any, tensors: dict[str, torch.Tensor], kind: Kind, method: Literal["interface", "eager"]
-) -> Any:
-    with AttentionTap(hf, rows=slice(-4, None), kind=kind, method=method) as tap, torch.inference_mode():
-        hf(**tensors)
-    return tap.weights
+def _rows(model: HuggingFaceModel, asked: Asked, method: Any) -> tuple[list[TapRow], list[int]]:
+    parts = model.checkpoint
+    tap = AttentionTap(
+        parts.model,
+        rows=slice(predicting_row(asked.prompt_length, 0), None),
+        picture=np.concatenate([columns.ravel() for columns in asked.columns]),
+        kind=parts.family.kind,
+        method=method,
+    )
+    with tap:
+        ids = generate_answer(parts.model, parts.tokenizer, asked.tensors, 4)
+    return list(tap.captured), ids
+
+
+def _apart(one: TapRow, other: TapRow) -> tuple[float, float]:
+    """How far two rows are apart: at most in the first layer, and by how much of the weight over all."""
+    if one.text_weights is None or other.text_weights is None:
+        raise TypeError("rows without their text columns")
+    picture = np.abs(one.weights - other.weights)
+    text = np.abs(one.text_weights - other.text_weights)
+    first = max(float(part[0].max(initial=0.0)) for part in (picture, text))
+    return first, float((picture.sum(-1) + text.sum(-1)).mean() / 2)
 
 
 def _same_answer(model: HuggingFaceModel) -> tuple[bool, str]:
-    picture = _drawn(*SIZES_PX[1])
-    tapped = model.trace(picture, QUESTION, 8).answer
-    plain = model.untapped_answer(model.ask(picture, QUESTION), 8)
+    picture = drawn(*ASKED_PX)
+    tapped = model.trace(picture, QUESTION, TOKENS).answer
+    plain = model.untapped_answer(model.ask(picture, QUESTION), TOKENS)
     return tapped == plain, f"“{tapped}” with the tap, “{plain}” without."
 
 
+def _special_tokens(model: HuggingFaceModel) -> tuple[bool, str]:
+    """Ask with a special token in the question: it must not become a second picture or end the turn."""
+    picture = drawn(*ASKED_PX)
+    plain = model.ask(picture, QUESTION)
+    specials = special_tokens(model.checkpoint.tokenizer)
+    several = [special for special in specials if len(special) > 1][:20]
+    for special in several:
+        asked = model.ask(picture, f"{special} {QUESTION}")
+        same = all(a.shape == b.shape for a, b in zip(asked.columns, plain.columns, strict=True))
+        if not same or asked.layout.n_tokens < plain.layout.n_tokens // 2:
+            return False, f"“{special}” in a question changes the picture's tokens."
+    return True, f"{len(several)} of them, each broken up: the picture's tokens stay as they are."
+
+
 def _token_count(model: HuggingFaceModel, width: int, height: int) -> tuple[bool, str]:
-    picture = _drawn(width, height)
+    picture = drawn(width, height)
     asked = model.ask(picture, QUESTION)
-    made = _picture_inputs(model, picture)
-    given = len(picture_tokens(model.checkpoint.family, model.checkpoint.model, made))
-    grid = asked.layout.grid
+    parts = model.checkpoint
+    given = len(picture_tokens(parts.family, parts.model, picture_part(model, picture)))
+    grids = " and ".join(f"{v.name} {v.grid.rows} x {v.grid.cols}" for v in asked.layout.views)
+    note = f" {asked.layout.note}" if asked.layout.note else ""
     return (
         given == asked.layout.n_tokens,
-        f"{given} tokens made, {asked.layout.n_tokens} in the prompt, grid {grid.rows} x {grid.cols}.",
+        f"{given} tokens made, {asked.layout.n_tokens} laid out, {grids}.{note}",
     )
 
 
-def _corners(model: HuggingFaceModel, width: int, height: int) -> tuple[bool, str]:
-    """Edit the picture near each corner and in the middle, and watch which token changes most."""
-    picture = _drawn(width, height)
-    layout = model.ask(picture, QUESTION).layout
-    half = EDIT_PX // 2
-    spots = [(x, y) for x in (half, width - half) for y in (half, height - half)]
-    spots.append((width // 2 + half, height // 2 + half))
-    edited = []
-    for x_px, y_px in spots:
-        pixels = picture.rgb.copy()
-        pixels[y_px - half : y_px + half, x_px - half : x_px + half] = 255
-        edited.append(_picture_inputs(model, Picture.from_rgb(pixels)))
-    parts = model.checkpoint
-    changes = token_changes(parts.family, parts.model, _picture_inputs(model, picture), edited)
-    rows, cols = layout.grid.locate(*zip(*spots, strict=True))
-    wrong = [
-        f"{spot} px {fault}"
-        for spot, row, col, change in zip(spots, rows, cols, changes, strict=True)
-        if (fault := _misplaced(layout, int(row), int(col), change))
-    ]
-    return not wrong, "; ".join(wrong) or f"{len(spots)} edits, each changed the token of its own patch."
-
-
-def _misplaced(layout: Layout, row: int, col: int, change: NDArray[np.float64]) -> str:
-    """Say what is wrong if an edit in a cell of the main view changes another of that view's tokens most."""
-    tokens = layout.token.ravel()
-    found = int(tokens[change[tokens].argmax()])
-    if row < 0 or col < 0:  # the grid says that the model does not see this place
-        return f"changes token {found}, though no cell is there" if change[found] > 0 else ""
-    expected = int(layout.token[row, col])
-    if change[found] == 0:
-        return f"changes nothing, not even token {expected}"
-    return "" if found == expected else f"changes token {found}, not {expected}"
-
-
-def _picture_inputs(model: HuggingFaceModel, picture: Picture) -> dict[str, torch.Tensor]:
-    text = {"input_ids", "attention_mask", "mm_token_type_ids"}
-    asked = model.ask(picture, QUESTION)
-    return {name: value for name, value in asked.tensors.items() if name not in text}
-
-
-def _drawn(width: int, height: int) -> Picture:
-    """Draw a grey picture with texture: no two patches are alike."""
-    pixels = np.random.default_rng(width).integers(80, 176, (height, width, 3), np.uint8)
-    return Picture.from_rgb(pixels)
+def _n_keys(asked: Asked) -> int:
+    """How many positions the picture and the prompt take."""
+    return sum(columns.size for columns in asked.columns) + len(asked.prompt_tokens)

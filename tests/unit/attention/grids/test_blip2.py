@@ -198,4 +198,4 @@ def test_asking_leaves_the_model_as_it_was(model):
 def test_the_doctor_finds_nothing_wrong(folder, dtype):
     checks = check_model(str(folder), dtype=dtype)
     assert [check for check in checks if not check.ok] == []
-    assert len(checks) == 11
+    assert len(checks) == 18

@@ -141,4 +141,4 @@ def test_the_proof_takes_its_hooks_off(model):
 def test_the_doctor_finds_nothing_wrong(folder):
     checks = check_model(str(folder))
     assert [check for check in checks if not check.ok] == []
-    assert len(checks) == 11
+    assert len(checks) == 18

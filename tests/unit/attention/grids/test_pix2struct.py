@@ -224,7 +224,7 @@ def test_V6_patches_that_do_not_fill_a_grid_row_by_row_are_refused(spoil):
 def test_the_doctor_finds_nothing_wrong(folder, dtype):
     checks = check_model(str(folder), dtype=dtype)
     assert [check for check in checks if not check.ok] == []
-    assert len(checks) == 11
+    assert len(checks) == 18
 
 
 def test_the_font_is_the_one_that_its_notice_names():
