@@ -21,6 +21,7 @@ from gazelab.attention.generation import Top, answer_text, generate_answer, inte
 from gazelab.attention.grids.family import Asked, ask
 from gazelab.attention.hub_download import Progress, silent
 from gazelab.attention.implementations import attention_implementations
+from gazelab.attention.memory import MemoryEstimate, estimate
 from gazelab.attention.prompt import escape_special
 from gazelab.attention.pushed import pulled
 from gazelab.attention.rows import predicting_row
@@ -127,6 +128,12 @@ class HuggingFaceModel:
         asked = ask(self.checkpoint.family, self.checkpoint, image, self._asked_text(question))
         self._last = (picture.sha256, question, asked)
         return asked
+
+    def memory(self, picture: Picture, question: str, max_tokens: int = MAX_TOKENS) -> MemoryEstimate:
+        """Estimate what an answer will take, before it is given."""
+        read = self.ask(picture, question).tensors
+        n_read = next(read[name].shape[1] for name in ("input_ids", "flattened_patches") if name in read)
+        return estimate(self.checkpoint.model, int(n_read), max_tokens)
 
     def stream(self, picture: Picture, question: str, max_tokens: int = MAX_TOKENS) -> Iterator[TokenStep]:
         """Answer a question, token by token, always taking the most probable one."""

@@ -7,8 +7,25 @@ from typing import Annotated
 
 import typer
 
-from gazelab.cli.map_options import HeadsOption, LayersOption, MethodOption, SinksOption, map_choice
-from gazelab.cli.options import ModelOption, model_name
+from gazelab.cli.map_options import (
+    HeadsOption,
+    LayersOption,
+    MethodOption,
+    SinksOption,
+    ViewOption,
+    map_choice,
+)
+from gazelab.cli.model_options import (
+    DeviceOption,
+    DownloadOption,
+    DtypeOption,
+    GridOption,
+    QuantOption,
+    RevisionOption,
+    TrustOption,
+    open_named,
+)
+from gazelab.cli.options import ModelOption, model_name, settings_of
 from gazelab.core.printable import one_line
 
 
@@ -22,34 +39,65 @@ def attend(
     layers: LayersOption = "",
     heads: HeadsOption = "",
     sinks: SinksOption = "keep",
-    device: Annotated[str, typer.Option(help="cpu, cuda or mps.")] = "cpu",
-    online: Annotated[bool, typer.Option(help="Allow the checkpoint to be downloaded.")] = False,
-    trust_remote_code: Annotated[
-        bool, typer.Option("--trust-remote-code", help="Let the checkpoint run its own code.")
+    view: ViewOption = "all",
+    check: Annotated[
+        bool,
+        typer.Option("--check", help="Blank what was looked at, and as much else, and ask again."),
     ] = False,
+    device: DeviceOption = None,
+    dtype: DtypeOption = None,
+    quant: QuantOption = None,
+    revision: RevisionOption = None,
+    download: DownloadOption = False,
+    trust_remote_code: TrustOption = False,
+    grid: GridOption = None,
 ) -> None:
     """Ask a model about one picture.
 
     Prints each token as it comes, and writes where the model looked: the trace (safetensors, with a
     description as JSON), the map of the answer and of each token over the chart, and a sheet with one map a
-    layer.
+    layer. With --check it also tells whether the patches that were looked at mattered to the answer.
 
     Example: gazelab attend chart.png --question "Which bar is highest?" --layers -1 --out trace
+    Example: gazelab attend chart.png -q "Which bar is highest?" --model ./Qwen2.5-VL-3B-Instruct
+    --method relevance --check
     """
-    from gazelab.attention.base import TokenStep, open_model
+    from gazelab.attention.base import TokenStep
+    from gazelab.attention.checkpoint_options import ModelOptions
     from gazelab.core.picture import load_picture
     from gazelab.pipeline.attend import attend as run
+    from gazelab.pipeline.attend import memory_line
 
-    choice = map_choice(method, layers, heads, sinks)
+    choice = map_choice(method, layers, heads, sinks, view)
     shown = load_picture(picture)
-    opened = open_model(model_name(model, None), device, online=online, trust_remote_code=trust_remote_code)
+    known = settings_of(None).model
+    options = ModelOptions(
+        device or known.device,
+        dtype or known.dtype,
+        download,
+        trust_remote_code,
+        grid,
+        revision,
+        quant or known.quant or None,
+    )
+    opened = open_named(model_name(model, None), options)
+    if line := memory_line(opened, shown, question, max_tokens):
+        typer.echo(one_line(line), err=True)
 
     def say(step: TokenStep) -> None:
-        share = float(step.weights.astype(float).sum((-2, -1)).mean())
+        share = 1 - float((step.text_share + step.sink_share).mean())
         top = "  ".join(f"{text!r} {p:.2f}" for text, p in step.top[:3])
         typer.echo(f"{step.text!r:16} on the picture {share:.3f}   {top}")
 
-    done = run(opened, shown, question, out, choice, max_tokens, say)
+    done = run(opened, shown, question, out, choice, max_tokens, say, check=_counted if check else None)
     typer.echo(f"Answer: {one_line(done.trace.answer)}")
+    for line in done.told:
+        typer.echo(one_line(line))
     for path in done.files:
         typer.echo(f"Wrote {path}")
+
+
+def _counted(done: int, total: int) -> None:
+    """Say how far a check is, a dozen times."""
+    if done % max(total // 12, 1) == 0 or done == total:
+        typer.echo(f"check: {done} of {total} passes", err=True)

@@ -6,13 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gazelab.attention.maps import Method, Sinks
+from gazelab.attention.combined import Sinks
+from gazelab.attention.methods import METHODS, MethodName
 
 if TYPE_CHECKING:
     from gazelab.pipeline.map_choice import MapChoice
 
-MethodOption = Annotated[
-    Method, typer.Option("--method", help="How layers, heads and tokens are put together.")
+_BRIEFLY = " ".join(f"{entry.name}: {entry.about.rstrip('.')}." for entry in METHODS.values())
+MethodOption = Annotated[MethodName, typer.Option("--method", help=f"How the map is made. {_BRIEFLY}")]
+ViewOption = Annotated[
+    str, typer.Option("--view", help="Of a model that tiles: all views together, or one (tiles, global, …).")
 ]
 LayersOption = Annotated[
     str, typer.Option("--layers", help="Layers, as 0,1,-1; all by default.", show_default=False)
@@ -25,7 +28,7 @@ SinksOption = Annotated[
 ]
 
 
-def map_choice(method: Method, layers: str, heads: str, sinks: Sinks) -> MapChoice:
+def map_choice(method: MethodName, layers: str, heads: str, sinks: Sinks, view: str = "all") -> MapChoice:
     """Read the options that choose a map.
 
     Raises
@@ -35,7 +38,7 @@ def map_choice(method: Method, layers: str, heads: str, sinks: Sinks) -> MapChoi
     """
     from gazelab.pipeline.map_choice import MapChoice
 
-    return MapChoice(method, _numbers("--layers", layers), _numbers("--heads", heads), None, sinks)
+    return MapChoice(method, _numbers("--layers", layers), _numbers("--heads", heads), None, sinks, view)
 
 
 def _numbers(option: str, text: str) -> tuple[int, ...] | None:

@@ -155,10 +155,18 @@ def trace_for(replay: Replay, trial: Trial, model: AttentionModel) -> AttentionT
 
 
 def compare_trial(
-    replay: Replay, trial: Trial, trace: AttentionTrace, choice: MapChoice, n_chance: int = 100
+    replay: Replay,
+    trial: Trial,
+    trace: AttentionTrace,
+    choice: MapChoice,
+    n_chance: int = 100,
+    model: AttentionModel | None = None,
 ) -> TrialComparison:
-    """Compare one trial with one trace."""
-    chosen = choice.of(trace)
+    """Compare one trial with one trace; a method that needs more than that gets it from the model."""
+    if choice.needs_model and model is not None:
+        chosen = choice.of_model(model, replay.picture(trial), trial.question, trace)
+    else:
+        chosen = choice.of(trace)
     agreement = score_trial(replay, trial, chosen, n_chance)
     return TrialComparison(
         trial,
@@ -260,7 +268,7 @@ def _compared(
     all_trials: bool,
 ) -> TrialComparison | SkippedTrial:
     try:
-        made = compare_trial(replay, trial, trace_for(replay, trial, model), choice)
+        made = compare_trial(replay, trial, trace_for(replay, trial, model), choice, model=model)
     except GazelabError as fault:
         return SkippedTrial(trial, str(fault), report)
     return replace(made, quality=report, in_means=all_trials or not report.excluded)

@@ -1,16 +1,19 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from gazelab.attention.base import open_model
 from gazelab.attention.trace_store import load_trace
+from gazelab.charts.synthetic import draw_chart
 from gazelab.core.attention import AttentionMap, AttentionTrace
 from gazelab.core.errors import AttentionError
 from gazelab.core.geometry import PatchGrid
 from gazelab.core.picture import Picture, load_picture
-from gazelab.pipeline.attend import attend
+from gazelab.pipeline.attend import attend, memory_line
 from gazelab.pipeline.attend_pictures import contact_sheet, overlay, unseen
 from gazelab.pipeline.map_choice import MapChoice
 
@@ -54,7 +57,7 @@ def test_U3_the_heat_lies_on_the_cell_that_was_looked_at_and_nowhere_else(tmp_pa
 def test_a_heat_map_that_cannot_be_written_is_said(tmp_path):
     trace = attend(FixedModel(0, 3), WHITE, "?", tmp_path / "first", MapChoice(), 8).files[0]
     (tmp_path / "second" / f"{trace.stem}_layers.png").mkdir(parents=True)
-    with pytest.raises(AttentionError, match=r"_layers\.png: the heat map cannot be written"):
+    with pytest.raises(AttentionError, match=r"_layers\.png: it cannot be written"):
         attend(FixedModel(0, 3), WHITE, "?", tmp_path / "second", MapChoice(), 8)
     assert load_trace(tmp_path / "second" / trace.name).answer == "12"
 
@@ -100,3 +103,48 @@ def test_the_sheet_has_a_map_for_each_chosen_layer(tmp_path):
     heated = [(sheet[30:60, 10 + 50 * k : 50 + 50 * k] != 255).any(-1).any(1) for k in range(3)]
     for layer, rows in enumerate(heated):
         assert np.flatnonzero(rows).tolist() == list(range(10 * layer, 10 * layer + 10))
+
+
+@pytest.fixture(scope="module")
+def reader():
+    return open_model("chartreader")
+
+
+CHART = Picture.from_rgb(draw_chart(np.random.default_rng(5)).picture)
+
+
+def test_a_method_that_needs_the_model_gets_it(tmp_path, reader):
+    done = attend(reader, CHART, "How many bars?", tmp_path, MapChoice("relevance"), 2)
+    assert done.map.how["method"] == "relevance"
+    assert [path.stem.rsplit("_", 1)[1] for path in done.files if path.suffix == ".png"] == [
+        "answer",
+        "layers",
+    ]
+
+
+def test_the_check_is_told_in_a_sentence_and_kept(tmp_path, reader):
+    counted = []
+    done = attend(
+        reader, CHART, "How many bars?", tmp_path, MapChoice(), 2, check=lambda *told: counted.append(told)
+    )
+    assert done.told[-1].startswith("Blanking the ")
+    kept = json.loads(done.files[-1].read_text(encoding="utf-8"))
+    assert kept["sentence"] == done.told[-1]
+    assert counted[-1][0] == counted[-1][1]
+
+
+def test_memory_is_told_of_what_can_tell_it(reader):
+    assert memory_line(reader, CHART, "?", 4) is None
+
+    class Needs:
+        fits = False
+
+        def text(self):
+            return "needs about 40 GB"
+
+        def refuse_if_too_large(self, name):
+            raise AttentionError(f"no room: it {self.text()}", where=name)
+
+    reader_with_memory = SimpleNamespace(model_id="m", memory=lambda *_: Needs())
+    with pytest.raises(AttentionError, match="m: no room: it needs about 40 GB"):
+        memory_line(reader_with_memory, CHART, "?", 4)
