@@ -36,6 +36,7 @@ T5 = {
     "d_ff": 48,
     "num_layers": 2,
     "num_heads": 4,
+    "initializer_factor": 1.3,
     "decoder_start_token_id": 1,
     "pad_token_id": 1,
     "eos_token_id": 2,

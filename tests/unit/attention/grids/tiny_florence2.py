@@ -81,7 +81,12 @@ def florence2(**vision: Any) -> Any:
 def florence2_folder(folder: Path, **processor: Any) -> Path:
     """Write a checkpoint that sees 256 px squares: 8 x 8 patches."""
     logging.disable_progress_bar()  # it leaves a thread running
-    florence2().save_pretrained(folder)
+    model = florence2()
+    # What Florence-2's own generation_config.json asks for.
+    model.generation_config.update(
+        num_beams=3, no_repeat_ngram_size=3, early_stopping=True, forced_bos_token_id=0
+    )
+    model.save_pretrained(folder)
     square = {"height": SIDE_PX, "width": SIDE_PX}
     CLIPImageProcessorPil(
         **{"size": square, "do_center_crop": False, "image_seq_length": 65, **processor}
