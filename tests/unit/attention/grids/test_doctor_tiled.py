@@ -10,10 +10,12 @@ from gazelab.attention.doctor import check_model
 
 FOLDERS = {
     "gemma3": tiny_gemma3.gemma3_folder,
-    "idefics3": tiny_idefics3.idefics3_folder,
+    "idefics3": lambda folder: tiny_idefics3.idefics3_folder(folder, tile_px=32),
     "internvl": tiny_internvl.internvl_folder,
     "paligemma": tiny_paligemma.paligemma_folder,
-    "smolvlm": tiny_idefics3.smolvlm_folder,
+    "paligemma 2": lambda folder: tiny_paligemma.paligemma_folder(folder, 2),
+    "smolvlm": lambda folder: tiny_idefics3.smolvlm_folder(folder, tile_px=32),
+    "uneven": lambda folder: tiny_idefics3.smolvlm_folder(folder, tile_px=46, patch_px=14, scale_factor=1),
 }
 
 
