@@ -162,9 +162,12 @@ def forced_inputs(
     name = "decoder_input_ids" if crosses else "input_ids"
     given = dict(tensors)
     if crosses and name not in given:
-        start = model.generation_config.decoder_start_token_id
-        if start is None:
-            start = getattr(model.config, "decoder_start_token_id", None) or model.config.pad_token_id
+        told_starts = (
+            model.generation_config.decoder_start_token_id,
+            getattr(model.config, "decoder_start_token_id", None),
+            model.config.pad_token_id,
+        )
+        start = next(token for token in told_starts if token is not None)
         given[name] = torch.tensor([[int(start)]], device=model.device)
     prompt = given.pop(name)
     read = answer_ids[:-1]
