@@ -236,7 +236,12 @@ class CausalCheck:
             return "no other patches show anything, so there is nothing to compare it with."
         spread, n = self.others_spread, len(self.others)
         mean, low, high = (float(spread[key] or 0.0) for key in ("mean", "low", "high"))
-        draws = f", {_p(low)} to {_p(high)} in 95 % of {n} draws" if n > 1 else ", one draw"
+        if n == 1:
+            draws = ", one draw"
+        elif _p(low) == _p(high):
+            draws = f" in {n} draws"
+        else:
+            draws = f", {_p(low)} to {_p(high)} in 95 % of {n} draws"
         changed = sum(not effect.unchanged for effect in self.others)
         if changed or self.instead is not None:
             draws += f", the answer another one in {changed}"

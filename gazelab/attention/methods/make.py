@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -14,7 +14,7 @@ from gazelab.attention.chosen import Chosen, numbers_of
 from gazelab.attention.combined import ALL_VIEWS, Sinks, ViewValues, one_map
 from gazelab.attention.maps import Method, attention_map
 from gazelab.attention.methods.table import METHODS, NEUTRAL_QUESTION, MethodEntry, method_of
-from gazelab.attention.sinks import sink_patches, sink_rule
+from gazelab.attention.sinks import sink_patches, sink_rule, sink_tokens
 from gazelab.core.attention import AttentionMap, AttentionTrace
 from gazelab.core.errors import AttentionError
 from gazelab.core.picture import Picture
@@ -201,6 +201,7 @@ def _recorded_map(
         "share_of": "relevance" if entry.needs == "gradients" else "attention",
         "answer": rerun.text(ids),
         "sink_rule": "not looked for" if trace is None else sink_rule(1),
+        "text_sinks": [] if trace is None else [asdict(sink) for sink in sink_tokens(trace)],
     }
     return one_map(parts, view, sinks, how, share)
 

@@ -17,6 +17,7 @@ from gazelab.attention.methods.relevance import relevance_row
 from gazelab.attention.methods.rerun_huggingface import RerunHuggingFace
 from gazelab.attention.methods.rollout import rollout_rows
 from gazelab.attention.methods.value_norm import value_norm_rows
+from gazelab.core.errors import AttentionError
 from gazelab.core.geometry import PatchGrid
 
 PROMPT, ANSWER = 17, [7, 31, 50]
@@ -175,3 +176,37 @@ def test_keys_of_earlier_tokens_are_no_copies():
     layer = found.decoder[0]
     assert [block.n_keys for block in layer.blocks] == [PROMPT, PROMPT + 1, PROMPT + 2]
     assert len({block.key.data_ptr() for block in layer.blocks}) == 1
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_V4_half_precision_gives_finite_rows_near_those_of_full_precision(dtype):
+    model = tiny_models.llama()
+    exact = relevance_row(record(model, "self", gradients=True), range(3), range(4), 0)
+    rough = relevance_row(record(model.to(dtype), "self", gradients=True), range(3), range(4), 0)
+    assert rough.dtype == torch.float32
+    assert bool(torch.isfinite(rough).all())
+    assert float(torch.nn.functional.cosine_similarity(exact, rough, 0)) > 0.98
+
+
+def test_an_answer_that_is_read_anew_for_each_token_is_refused():
+    """Positions would be counted wrong."""
+    model = tiny_models.llama()
+    with pytest.raises(AttentionError, match="keeps no cache"), Recorder(model, "self"):
+        model.generate(tiny_models.prompt(), max_new_tokens=3, do_sample=False, use_cache=False)
+
+
+def test_a_model_that_is_recorded_already_says_so():
+    model = tiny_models.llama()
+    with (
+        Recorder(model, "self"),
+        pytest.raises(AttentionError, match="recorded already"),
+        Recorder(model, "self"),
+    ):
+        pass
+
+
+@pytest.mark.parametrize("make", [tiny_models.gemma2, tiny_models.gpt_oss, tiny_models.bloom])
+def test_V4_what_the_fast_kernel_cannot_do_is_refused_not_ignored(make):
+    """Capped scores, learned sinks, and families of before the interface."""
+    with pytest.raises(AttentionError, match="attention interface with sdpa"):
+        record(make(), "self")
