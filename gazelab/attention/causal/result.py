@@ -45,6 +45,11 @@ class CheckPlan:
     fill: Fill = "background"
     seed: int = 0
 
+    @classmethod
+    def quick(cls, fill: Fill = "background") -> CheckPlan:
+        """Try little: five draws and no curves, for a model that takes many seconds a picture."""
+        return cls(draws=5, curves=False, fill=fill)
+
     @property
     def n_passes(self) -> int:
         """Give the most times that the model goes over a picture."""

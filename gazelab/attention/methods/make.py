@@ -188,7 +188,8 @@ def _recorded_map(
     progress(1, total)
     recorded = rerun.record(picture, question, ids, gradients=entry.needs == "gradients", check=check)
     progress(2, total)
-    values, share = _values(entry, recorded, chosen, lambda done: progress(2 + done, total), check)
+    with rerun.told():
+        values, share = _values(entry, recorded, chosen, lambda done: progress(2 + done, total), check)
     progress(total, total)
     parts = []
     for (name, grid), laid in zip(recorded.views, values, strict=True):

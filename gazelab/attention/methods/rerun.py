@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -64,6 +65,9 @@ class Rerun(Protocol):
         check: Check = never,
     ) -> Recorded:
         """Put the answer into the model's mouth and keep every layer's queries, keys and values."""
+
+    def told(self) -> AbstractContextManager[None]:
+        """Give a context in which memory that runs out is told in words."""
 
     def refuse(self, needs: str) -> str:
         """Say why something cannot be had of this model ("values", "gradients", …); "" if it can."""

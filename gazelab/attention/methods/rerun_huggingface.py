@@ -7,7 +7,8 @@ is recorded in one pass.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 
 import numpy as np
 import torch
@@ -57,7 +58,7 @@ class RerunHuggingFace:
         """Put the answer into the model's mouth, and see what it would say after it."""
         asked = self._opened.ask(picture, question)
         cut_off = len(ids) >= max_tokens
-        with interruptible(self._model, check), told(self._model), torch.no_grad():
+        with interruptible(self._model, check), torch.no_grad():
             logits = self._forced(asked, ids, beyond=0 if cut_off else 1)
         said = logits.log_softmax(-1)[range(len(ids)), list(ids)]
         best = logits.argmax(-1).tolist()
@@ -83,7 +84,7 @@ class RerunHuggingFace:
         refuse_if_no_room(self._model, n_keys + len(ids), len(ids), gradients=gradients)
         recorder = Recorder(self._model, kind, gradients=gradients)
         stopping = interruptible(self._model, check)
-        with told(self._model), stopping, recorder, torch.set_grad_enabled(gradients):
+        with stopping, recorder, torch.set_grad_enabled(gradients):
             logits = self._in_one_pass(asked, ids) if kind == "cross" else self._forced(asked, ids)
         if gradients and not logits.requires_grad:
             raise AttentionError("its `generate` gives no gradients.", where=self._opened.model_id)
@@ -101,6 +102,10 @@ class RerunHuggingFace:
             tuple((view.name, view.grid) for view in asked.layout.views),
             lambda values: laid(asked, values),
         )
+
+    def told(self) -> AbstractContextManager[None]:
+        """Give a context in which memory that runs out is told in words."""
+        return told(self._model)
 
     def refuse(self, needs: str) -> str:
         """Say why something cannot be had of this model; "" if it can."""
@@ -120,10 +125,8 @@ class RerunHuggingFace:
         beyond : int
             Tokens to go on for after the answer.
         """
-        if not ids:
-            raise AttentionError("an answer without tokens cannot be run again.")
         forcing = _Forcing(ids)
-        try:
+        with self._faults(ids):
             self._model.generate(
                 **asked.tensors,
                 max_new_tokens=len(ids) + beyond,
@@ -136,10 +139,6 @@ class RerunHuggingFace:
                 pad_token_id=self._pad(),
                 logits_processor=[forcing],
             )
-        except (ValueError, IndexError) as fault:
-            raise AttentionError(
-                f"it cannot be run again on its answer ({fault}).", where=self._opened.model_id
-            ) from fault
         return torch.stack(forcing.logits)
 
     def _in_one_pass(self, asked: Asked, ids: Sequence[int]) -> Tensor:
@@ -147,11 +146,23 @@ class RerunHuggingFace:
 
         An encoder's output does not depend on the answer, and a decoder's rows on later ones.
         """
+        with self._faults(ids):
+            given, _ = forced_inputs(self._model, asked.tensors, list(ids))
+            logits: Tensor = self._model(**given).logits[0, -len(ids) :].float()
+        return logits
+
+    @contextmanager
+    def _faults(self, ids: Sequence[int]) -> Iterator[None]:
+        """Say in words what goes wrong within, out of memory too."""
         if not ids:
             raise AttentionError("an answer without tokens cannot be run again.")
-        given, _ = forced_inputs(self._model, asked.tensors, list(ids))
-        logits: Tensor = self._model(**given).logits[0, -len(ids) :].float()
-        return logits
+        try:
+            with told(self._model):
+                yield
+        except (ValueError, RuntimeError, IndexError) as fault:
+            raise AttentionError(
+                f"it cannot be run again on its answer ({fault}).", where=self._opened.model_id
+            ) from fault
 
     def _end_marks(self) -> set[int]:
         marks = self._model.generation_config.eos_token_id

@@ -141,13 +141,14 @@ def test_the_area_under_a_straight_line_is_a_half():
     assert Curve((0.0, 0.3, 1.0), (1.0, 0.7, 0.0)).auc == pytest.approx(0.5)
 
 
-@pytest.mark.parametrize("plan", [QUICK, CheckPlan(n_patches=2, draws=3, curve_draws=2), CheckPlan()])
+@pytest.mark.parametrize("plan", [QUICK, CheckPlan(n_patches=2, draws=3, curve_draws=2), CheckPlan.quick()])
 def test_the_cost_is_told_before_and_never_more(model, plan):
     told = []
     causal_check(model, picture(), "?", looking_at((1, 2)), plan, progress=lambda *a: told.append(a))
     assert told[-1] == (plan.n_passes, plan.n_passes)
     assert max(done for done, _ in told[:-1]) <= plan.n_passes
     assert model.asked <= plan.n_passes
+    assert CheckPlan.quick().n_passes < 10 < CheckPlan().n_passes
 
 
 def test_a_check_can_be_stopped(model):

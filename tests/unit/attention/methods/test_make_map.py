@@ -158,6 +158,22 @@ def test_no_room_is_said_before_the_run(qwen, picture, monkeypatch):
         make_map(qwen, picture, QUESTION, "relevance", max_tokens=2)
 
 
+@pytest.mark.parametrize("part", ["generate", "gradients_of"])
+def test_memory_that_runs_out_is_told_in_words(qwen, picture, monkeypatch, part):
+    def out_of_memory(*args, **options):
+        raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes.")
+
+    if part == "generate":
+        trace = qwen.trace(picture, QUESTION, 2)
+        monkeypatch.setattr(type(qwen.checkpoint.model), "generate", out_of_memory)
+        with pytest.raises(AttentionError, match="memory ran out"):
+            make_map(qwen, picture, QUESTION, "value_norm", trace=trace)
+        return
+    monkeypatch.setattr("gazelab.attention.methods.ag_cam.gradients_of", out_of_memory)
+    with pytest.raises(AttentionError, match="memory ran out"):
+        make_map(qwen, picture, QUESTION, "ag_cam", max_tokens=2)
+
+
 def test_a_run_can_be_stopped_and_leaves_the_model_as_before(model, picture):
     class Stop(Exception):
         pass
