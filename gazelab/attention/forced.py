@@ -162,13 +162,7 @@ def forced_inputs(
     name = "decoder_input_ids" if crosses else "input_ids"
     given = dict(tensors)
     if crosses and name not in given:
-        told_starts = (
-            model.generation_config.decoder_start_token_id,
-            getattr(model.config, "decoder_start_token_id", None),
-            model.config.pad_token_id,
-        )
-        start = next(token for token in told_starts if token is not None)
-        given[name] = torch.tensor([[int(start)]], device=model.device)
+        given[name] = torch.tensor([[_start(model)]], device=model.device)
     prompt = given.pop(name)
     read = answer_ids[:-1]
     for _ in read:
@@ -179,3 +173,13 @@ def forced_inputs(
     if "logits_to_keep" in inspect.signature(model.forward).parameters:
         more["logits_to_keep"] = len(answer_ids)
     return {**given, **more}, int(prompt.shape[1])
+
+
+def _start(model: Any) -> int:
+    """Give the token that a decoder begins with, as `generate` chooses it."""
+    settings = (model.generation_config, model.config)
+    for name in ("decoder_start_token_id", "bos_token_id", "pad_token_id"):
+        for told_by in settings:
+            if (token := getattr(told_by, name, None)) is not None:
+                return int(token)
+    raise AttentionError("it tells no token that an answer begins with.", where=type(model).__name__)

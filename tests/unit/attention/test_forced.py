@@ -51,7 +51,10 @@ def test_V5_with_a_picture_too_in_every_family(family, tmp_path):
         answer = generate_answer(parts.model, parts.tokenizer, asked.tensors, 4)
     assert len(answer) > 1
     forced = forced_answer(parts.model, asked.tensors, answer, **how)
-    np.testing.assert_array_equal(forced.best[:, 0], answer)
+    own = (
+        0 if parts.model.generation_config.forced_bos_token_id is None else 1
+    )  # Florence-2's first is no choice
+    np.testing.assert_array_equal(forced.best[own:, 0], answer[own:])
     for row, stepwise in zip(forced.rows, tap.captured, strict=False):  # it may have said an end mark, too
         assert row.position == stepwise.position
         np.testing.assert_allclose(row.weights, stepwise.weights, atol=1e-6)
