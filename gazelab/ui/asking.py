@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
 from PyQt6.QtCore import QObject, QTimer
 
 from gazelab.attention.base import MAX_TOKENS, AttentionModel, TokenStep, TraceHead, trace_of
-from gazelab.attention.maps import sink_patches
+from gazelab.attention.methods import Offer, offers
+from gazelab.attention.worker import run_with
 from gazelab.core.attention import AttentionTrace
 from gazelab.core.errors import GazelabError
 from gazelab.core.picture import Picture
+from gazelab.ui.look import FoundSinks
 from gazelab.ui.look_panel import LookPanel
 from gazelab.ui.look_sums import StepSums, sums_of_step
-from gazelab.ui.looking import Looking
+from gazelab.ui.looking import Asked, Looking
 from gazelab.ui.pair_view import PairView
 from gazelab.ui.workers import Job
 from gazelab.ui.workspace import Workspace
@@ -35,10 +35,16 @@ class Arrived:
 
 @dataclass(frozen=True, eq=False)
 class Answered:
-    """The end of an answer."""
+    """The end of an answer, with what is only known then."""
 
     answer: str
-    sinks: NDArray[np.bool_]
+    sinks: FoundSinks
+    offers: tuple[Offer, ...]
+
+
+def can_do(model: AttentionModel) -> tuple[Offer, ...]:
+    """Tell which methods a model can do; on its own thread, where it loads what they need."""
+    return run_with(model, offers)
 
 
 class Watched:
@@ -112,6 +118,7 @@ class Asking(QObject):
         self.looking = Looking(pair, panel)
         self._waiting: list[Arrived] = []
         self._whole: Answered | None = None
+        self._asked: Asked | None = None
         self._job: Job | None = None
         self._timer = QTimer(self)
         self._timer.setInterval(PACE_MS)
@@ -135,9 +142,10 @@ class Asking(QObject):
 
         def work(opened: AttentionModel, job: Job) -> Answered:
             trace = Watched(opened, job).trace(picture, question)
-            return Answered(trace.answer, sink_patches(trace))
+            return Answered(trace.answer, FoundSinks.of(trace), can_do(opened))
 
         self._timer.start()
+        self._asked = Asked(model, picture, question)
         self._job = self._work.models.run(model, work, self._finished, self._broken, self._came)
 
     def stop(self) -> None:
@@ -154,7 +162,7 @@ class Asking(QObject):
             whole, self._whole = self._whole, None
             self._timer.stop()
             self._pair.set_model_note(self.tr("Answer: {answer}").format(answer=whole.answer or "–"))
-            self.looking.finish(whole.answer, whole.sinks)
+            self.looking.finish(whole.answer, whole.sinks, whole.offers)
 
     def _halt(self) -> None:
         if self._job is not None:
@@ -168,8 +176,8 @@ class Asking(QObject):
         self._pair.set_model_note(self.tr("Stopped."))
 
     def _came(self, partial: object) -> None:
-        if isinstance(partial, TraceHead):
-            self.looking.begin(partial)
+        if isinstance(partial, TraceHead) and self._asked is not None:
+            self.looking.begin(self._asked, partial)
         elif isinstance(partial, Arrived):
             self._waiting.append(partial)
 

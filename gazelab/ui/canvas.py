@@ -16,11 +16,13 @@ from PyQt6.QtGui import QColor, QImage, QPainter, QPaintEvent, QPixmap, QResizeE
 from PyQt6.QtWidgets import QWidget
 
 from gazelab.attention.maps import display_scale
+from gazelab.core.attention import AttentionMap
 from gazelab.core.gaze import EventArray, GazeView
 from gazelab.core.geometry import PatchGrid, Placement
 from gazelab.core.picture import Picture
 from gazelab.ui import scanpath
-from gazelab.ui.colours import GAZE_MAP, NEUTRAL_RGB, ColourMap
+from gazelab.ui.colours import GAZE_MAP, MODEL_MAP, NEUTRAL_RGB, ColourMap
+from gazelab.ui.heat_image import heat_image, spread
 
 NEUTRAL = QColor(*NEUTRAL_RGB)
 RASTER_PX = 480
@@ -49,6 +51,13 @@ class Heat:
     smooth: bool = True
 
 
+def heat_of(made: AttentionMap) -> Heat | None:
+    """Give what is drawn of a model's map; None where nothing fell on the chart."""
+    if not np.isfinite(made.values).all():
+        return None
+    return Heat(made.values, made.grid, MODEL_MAP, smooth=False)
+
+
 def rgb_image(rgb: NDArray[np.uint8]) -> QImage:
     """Copy (height, width, 3) uint8 RGB pixels into an image that Qt draws without converting.
 
@@ -58,14 +67,6 @@ def rgb_image(rgb: NDArray[np.uint8]) -> QImage:
     height, width, _ = pixels.shape
     image = QImage(pixels.tobytes(), width, height, 3 * width, QImage.Format.Format_RGB888)
     return image.convertToFormat(QImage.Format.Format_RGB32)
-
-
-def rgba_image(rgba: NDArray[np.uint8]) -> QImage:
-    """Copy (height, width, 4) uint8 RGBA pixels (not premultiplied) into an image for blending."""
-    pixels = np.ascontiguousarray(rgba)
-    height, width, _ = pixels.shape
-    image = QImage(pixels.tobytes(), width, height, 4 * width, QImage.Format.Format_RGBA8888)
-    return image.convertToFormat(QImage.Format.Format_ARGB32_Premultiplied)
 
 
 class ChartCanvas(QWidget):
@@ -232,8 +233,8 @@ class ChartCanvas(QWidget):
                 factor = RASTER_PX / max(heat.grid.picture_width_px, heat.grid.picture_height_px)
                 rows = max(1, round(heat.grid.picture_height_px * factor))
                 cols = max(1, round(heat.grid.picture_width_px * factor))
-                values = heat.grid.paint(np.nan_to_num(values), rows, cols)
-            image = rgba_image(heat.colours.paint(display_scale(values)))
+                values = spread(heat.grid, np.nan_to_num(values), rows, cols)
+            image = heat_image(display_scale(values), heat.colours)
             self._heat_layer = _stretched(image, shown, smooth=heat.smooth)
         return self._heat_layer
 

@@ -53,26 +53,6 @@ class ColourMap:
     name: str
     rgba: NDArray[np.uint8]
 
-    def paint(self, scaled: ArrayLike) -> NDArray[np.uint8]:
-        """Colour values in 0..1.
-
-        Parameters
-        ----------
-        scaled : array, shape (rows, cols)
-            NaN is drawn as fully clear.
-
-        Returns
-        -------
-        numpy.ndarray, shape (rows, cols, 4), uint8
-            Red, green, blue, alpha (not premultiplied), C-contiguous.
-        """
-        values = np.asarray(scaled, float)
-        known = np.isfinite(values)
-        index = np.clip(np.where(known, values, 0.0) * 255, 0, 255).round().astype(np.intp)
-        out = self.rgba[index]
-        out[~known] = 0
-        return np.ascontiguousarray(out)
-
 
 def lightness(rgb: ArrayLike) -> Floats:
     """OKLab lightness of sRGB colours.

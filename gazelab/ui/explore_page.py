@@ -12,8 +12,12 @@ from gazelab.core.gaze import GazeView
 from gazelab.core.geometry import Placement
 from gazelab.core.picture import Picture
 from gazelab.ui.asking import Asking
+from gazelab.ui.causal_panel import CausalPanel
+from gazelab.ui.causal_run import CausalRun
 from gazelab.ui.chart_choice import ChartChoice
+from gazelab.ui.errand import Errand
 from gazelab.ui.look_panel import LookPanel
+from gazelab.ui.method_run import MethodRun
 from gazelab.ui.model_choice import ModelChoice
 from gazelab.ui.pair_view import PairView
 from gazelab.ui.parts import Page, button, label, sentence
@@ -51,8 +55,15 @@ class ExplorePage(Page):
         self.pair = PairView(self.tr("You: live gaze"))
         self.panel = LookPanel()
         self.side = SideTabs()
+        self.check = CausalPanel()
         self.side.addTab(scrolled(self.panel, stretch=0), self.tr("Attention"))
+        self.side.addTab(scrolled(self.check, stretch=0), self.tr("Check"))
+        self.panel.check_asked.connect(lambda: self.side.setCurrentIndex(1))
         self.asking = Asking(workspace, self.pair, self._failed, self.panel)
+        self.errand = Errand(workspace, self.asking.looking)
+        looking, tell = self.asking.looking, self._failed
+        self._methods = MethodRun(self.errand, looking, self.panel.controls.method, tell)
+        self._causal = CausalRun(self.errand, looking, self.pair, self.check, tell)
         self._smoother: LiveSmoother | None = None
         self._smooth = QCheckBox(self.tr("Smooth"))
         self._smooth.setChecked(workspace.settings.view.smooth)
@@ -73,6 +84,7 @@ class ExplorePage(Page):
     def leave(self) -> None:
         """Stop drawing and asking."""
         self._timer.stop()
+        self.errand.stop()
         self.asking.stop()
 
     def next_step(self) -> None:
@@ -163,6 +175,7 @@ class ExplorePage(Page):
         second.addWidget(self.question, 1)
         second.addWidget(self._smooth)
         second.addWidget(self.model_choice)
+        second.addWidget(self.side.toggle())
         second.addWidget(self._ask)
         self.body.addLayout(second)
         sides = QHBoxLayout()

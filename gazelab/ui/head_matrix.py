@@ -30,6 +30,8 @@ TOP_PX = 18
 CELL_PX = (7, 56), (13, 22)
 """Least and largest width and height of a cell, logical px."""
 MAP_CELL_PX = (14, 64), (12, 48)
+READABLE_PX = 20
+"""A row of small maps is not made lower than this to spare a scroll bar."""
 _STEPS = {
     Qt.Key.Key_Left: (0, -1),
     Qt.Key.Key_Right: (0, 1),
@@ -64,6 +66,7 @@ class HeadMatrix(QWidget):
         self._numbers: Floats | None = None
         self._maps: Floats | None = None
         self._unit = ""
+        self._room = 0
         self._image: QImage | None = None
 
     @property
@@ -88,13 +91,20 @@ class HeadMatrix(QWidget):
         self._image = None
         self.update()
 
-    def set_maps(self, maps: Floats, numbers: Floats) -> None:
-        """Show a small map a cell, shape (layer, head, row, col); the numbers are told beside it."""
+    def set_maps(self, maps: Floats) -> None:
+        """Show a small map a cell, shape (layer, head, row, col)."""
         fit = self._maps is None
-        self._numbers, self._maps, self._unit = numbers, maps, "%"
+        self._numbers, self._maps = None, maps
         self._fit_after(fit)
         self._image = None
         self.update()
+
+    def set_room(self, height_px: int) -> None:
+        """Take how high the matrix may be; it is higher only where the cells would be too low to be read."""
+        if height_px != self._room:
+            self._room = height_px
+            self._image = None
+            self._fit()
 
     def choose(self, row: int, head: int) -> None:
         """Choose without telling anybody."""
@@ -273,7 +283,12 @@ class HeadMatrix(QWidget):
         room = max(self.width() - LABEL_PX - 2, 1)
         width = min(max(room // max(self._n_heads, 1), narrow), wide)
         if self._maps is not None and self._maps.shape[-1]:
-            height = round(width * self._maps.shape[-2] / self._maps.shape[-1])
+            shape = self._maps.shape[-2] / self._maps.shape[-1]
+            height = round(width * shape)
+            fitting = (self._room - TOP_PX - 4) // max(len(self._layers), 1)
+            if READABLE_PX <= fitting < height:
+                height = fitting
+                width = max(round(height / shape), narrow)
         else:
             height = high if len(self._layers) <= 12 else low
         return width, min(max(height, low), high)

@@ -60,7 +60,16 @@ def key_table() -> Table:
                 ("Home, End", tr("Keys", "Start or end of the trial")),
                 ("Page Up, Page Down", tr("Keys", "Previous or next trial")),
                 ("Ctrl+Left, Ctrl+Right", tr("Keys", "Previous or next token")),
+                ("F2", tr("Keys", "Show or hide what stands beside the charts")),
                 ("Up, Down, Enter", tr("Keys", "In Quality: another trial's reasons; show that trial")),
+            ],
+        ),
+        (
+            tr("Keys", "Where the model looks (Replay, Explore)"),
+            [
+                ("Left, Right", tr("Keys", "On a token: previous or next; Home: the whole answer")),
+                ("Arrow keys", tr("Keys", "On the model's chart: from patch to patch; Esc leaves them")),
+                ("Arrow keys", tr("Keys", "On the matrix: layer and head; Home or Esc: all")),
             ],
         ),
         (

@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gazelab.attention.base import TokenStep, TraceHead
-from gazelab.attention.maps import sink_patches
-from gazelab.core.attention import AttentionTrace
+from gazelab.attention.combined import ALL_VIEWS, ViewValues, one_map
+from gazelab.attention.methods import MethodName
+from gazelab.attention.sinks import TextSink, sink_patches, sink_tokens
+from gazelab.core.attention import AttentionMap, AttentionTrace
 from gazelab.core.geometry import PatchGrid
 from gazelab.pipeline.map_choice import MapChoice
 from gazelab.ui.growing_trace import GrowingTrace
 from gazelab.ui.look_sums import Floats, StepSums, ViewSums, largest, mean_of, sums_of_step, sums_of_trace
 
 ALL_TOKENS = -1
-ALL_VIEWS = -1
-RASTER_PX = 480
-"""Longer side of the raster on which several views are put together."""
-
-
-class Together(StrEnum):
-    """How layers, heads and tokens become one map."""
-
-    MEAN = "mean"
-    MAX = "max"
 
 
 class Measure(StrEnum):
@@ -50,74 +44,56 @@ class Pick:
     layer : int or None
         The model's own number; None for all.
     head : int or None
-    together : Together
-    view : int
-        Index into `AttentionTrace.views`, or `ALL_VIEWS`.
+    method : str
+        A name in `gazelab.attention.methods.METHODS`.
+    view : str
+        Name of a view, or `ALL_VIEWS`.
     drop_sinks : bool
     """
 
     token: int = ALL_TOKENS
     layer: int | None = None
     head: int | None = None
-    together: Together = Together.MEAN
-    view: int = 0
+    method: str = "mean"
+    view: str = ALL_VIEWS
     drop_sinks: bool = False
+
+    @property
+    def is_one_row(self) -> bool:
+        """Whether it is one token, layer and head, so that there is nothing to put together."""
+        return self.token != ALL_TOKENS and self.layer is not None and self.head is not None
 
     def choice(self) -> MapChoice:
         """Give the same as what results are made from and labelled with."""
+        method = "raw" if self.is_one_row and self.method in ("mean", "max") else self.method
         return MapChoice(
-            method=self.together.value,
+            method=cast(MethodName, method),
             layers=None if self.layer is None else (self.layer,),
             heads=None if self.head is None else (self.head,),
             tokens=None if self.token == ALL_TOKENS else (self.token,),
             sinks="drop" if self.drop_sinks else "keep",
+            view=self.view,
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Shares:
-    """Where the picked attention fell, as shares of 1.
-
-    Attributes
-    ----------
-    views : tuple of (str, float)
-        Name of each view of the picture and what fell on it.
-    text, first : float
-        On text, and on the first token or a learned sink.
-    padding : float
-        Of the picture's share: on padding, which shows nothing of the chart.
-    sinks : float
-        Of the main view's share: on sink patches; NaN while they are not known.
-    """
-
-    views: tuple[tuple[str, float], ...]
-    text: float
-    first: float
-    padding: float
-    sinks: float
-
-    @property
-    def picture(self) -> float:
-        """On the picture, all views together."""
-        return sum(share for _, share in self.views)
-
-
 @dataclass(frozen=True, eq=False)
-class Shown:
-    """A map to be drawn.
+class FoundSinks:
+    """What draws attention whatever is asked; known once the answer is complete.
 
     Attributes
     ----------
-    values : numpy.ndarray, shape (row, col), float64
-        Sums to 1; all NaN if no attention fell on the picture.
-    grid : PatchGrid or None
-        None: equal cells over the whole picture, where views were put together.
-    shares : Shares
+    patches : tuple of numpy.ndarray, shape (row, col), bool
+        One a view.
+    tokens : tuple of TextSink
     """
 
-    values: NDArray[np.float64]
-    grid: PatchGrid | None
-    shares: Shares
+    patches: tuple[NDArray[np.bool_], ...]
+    tokens: tuple[TextSink, ...]
+
+    @classmethod
+    def of(cls, trace: AttentionTrace) -> FoundSinks:
+        """Look for them; slow for a large trace."""
+        return cls(tuple(sink_patches(trace, view=view.name) for view in trace.views), sink_tokens(trace))
 
 
 class Look:
@@ -128,13 +104,14 @@ class Look:
     trace : AttentionTrace
     sums : list of StepSums
         One a token.
+    sinks : FoundSinks, optional
     """
 
-    def __init__(self, trace: AttentionTrace, sums: list[StepSums]) -> None:
+    def __init__(self, trace: AttentionTrace, sums: list[StepSums], sinks: FoundSinks | None = None) -> None:
         self.trace = trace
-        self.sinks: NDArray[np.bool_] | None = None
+        self.sinks = sinks
         self._sums = sums
-        self._inside = [view.grid.inside() for view in trace.views]
+        self._nothing_sunk = [np.zeros((v.grid.rows, v.grid.cols), bool) for v in trace.views]
         self._growing: GrowingTrace | None = None
 
     @classmethod
@@ -148,9 +125,7 @@ class Look:
     @classmethod
     def of(cls, trace: AttentionTrace) -> Look:
         """Take a complete trace; slow for a large one, so not on the window's thread."""
-        look = cls(trace, sums_of_trace(trace))
-        look.sinks = sink_patches(trace)
-        return look
+        return cls(trace, sums_of_trace(trace), FoundSinks.of(trace))
 
     def add(self, step: TokenStep, sums: StepSums | None = None) -> None:
         """Add one more token to a look that was begun; with its sums it is quick."""
@@ -160,8 +135,8 @@ class Look:
         self._sums.append(sums or sums_of_step(step))
         self.trace = self._growing.trace()
 
-    def finish(self, answer: str, sinks: NDArray[np.bool_] | None) -> None:
-        """Tell what the tokens spell and which patches are sinks."""
+    def finish(self, answer: str, sinks: FoundSinks | None) -> None:
+        """Tell what the tokens spell and what the sinks are."""
         self.trace, self.sinks, self._growing = replace(self.trace, answer=answer), sinks, None
 
     @property
@@ -169,40 +144,28 @@ class Look:
         """How many tokens there are."""
         return len(self._sums)
 
-    def shown(self, pick: Pick) -> Shown:
-        """Make the map that is picked."""
-        shares = self.shares(pick)
-        if pick.view == ALL_VIEWS and len(self._inside) > 1:
-            return Shown(self._all_views(pick), None, shares)
-        return Shown(*self.one_view(pick), shares)
+    def grid(self, view: str) -> PatchGrid:
+        """Give the grid that maps of a view have; of all views it is the main one's."""
+        return self.trace.views[self._view(view)].grid
 
-    def one_view(self, pick: Pick) -> tuple[NDArray[np.float64], PatchGrid]:
-        """Give the map over one view's patches, the main one's where all views are picked, and its grid."""
-        view = max(pick.view, 0)
-        return _scaled_to_1(self._map(pick, view)), self.trace.views[view].grid
+    def map(self, pick: Pick) -> AttentionMap:
+        """Make the map that is picked: the same as `MapChoice.of`, but for `how` and at once.
 
-    def token_maps(self, pick: Pick) -> Floats:
-        """Give one map a token, each summing to 1 (or 0 where nothing fell on the view); (token, row, col).
-
-        With all views picked they are maps of the main one.
+        A method that needs the model is taken for the mean: its map is made elsewhere.
         """
-        view = max(pick.view, 0)
-        maps = np.stack([self._row(k, pick, view) for k in range(self.n_tokens)])
-        maps = np.where(self._inside[view] > 0, maps, 0)
-        total = maps.sum((-2, -1), keepdims=True)
-        out: Floats = (maps / np.where(total > 0, total, 1)).astype(np.float32)
-        return out
+        return self._one_map([self._row_of(k, pick) for k in self._tokens(pick)], pick)
 
-    def grid(self, pick: Pick) -> PatchGrid:
-        """Give the grid whose patches can be asked for."""
-        return self.trace.views[max(pick.view, 0)].grid
+    def token_maps(self, pick: Pick, tokens: Sequence[int] | None = None) -> list[AttentionMap]:
+        """Make the map of each token alone, or of some."""
+        wanted = range(self.n_tokens) if tokens is None else tokens
+        return [self._one_map([self._row_of(k, pick)], pick) for k in wanted]
 
     def numbers(self, measure: Measure, pick: Pick, patch: tuple[int, int] | None = None) -> Floats:
         """Give a number for each layer and head, the mean over the tokens that are picked; (layer, head).
 
         `Measure.PATCH` is the share of the view's attention that fell on a patch; NaN without one.
         """
-        view = max(pick.view, 0)
+        view = self._view(pick.view)
         chosen = [self._sums[k] for k in self._tokens(pick)]
         match measure:
             case Measure.PICTURE:
@@ -217,44 +180,72 @@ class Look:
             return np.full_like(chosen[0].sink_share, np.nan)
         return mean_of([_on_patch(s.views[view], patch) for s in chosen])
 
-    def text_tokens(self, pick: Pick, n: int = 3) -> list[tuple[str, float]]:
-        """Give the text tokens that drew the most of the picked attention, with their shares of all of it."""
+    def small_maps(self, pick: Pick) -> Floats:
+        """Give a small map for each layer and head; (layer, head, row, col)."""
+        view = self._view(pick.view)
+        return mean_of([self._sums[k].views[view].small for k in self._tokens(pick)])
+
+    def view_shares(self, pick: Pick) -> list[tuple[str, float]]:
+        """Give the share of the picked attention that fell on each view."""
+        names = [view.name for view in self.trace.views]
+        return [
+            (name, self._mean([self._sums[k].views[i].share for k in self._tokens(pick)], pick))
+            for i, name in enumerate(names)
+        ]
+
+    def text_share(self, pick: Pick) -> float:
+        """Give the share of the picked attention that fell on text, the first token left out."""
+        return self._mean([self._sums[k].text_share for k in self._tokens(pick)], pick)
+
+    def first_share(self, pick: Pick) -> float:
+        """Give the share of the picked attention that fell on the first token or a learned sink."""
+        return self._mean([self._sums[k].sink_share for k in self._tokens(pick)], pick)
+
+    def text_tokens(self, pick: Pick, n: int = 3) -> list[tuple[str, float, bool]]:
+        """Name the sink tokens and those text tokens that drew most of the picked attention.
+
+        Returns
+        -------
+        list of (str, float, bool)
+            The token, its share of all attention, and whether it is a sink.
+        """
         weights, trace = self.trace.text_weights, self.trace
         if weights is None or not self.n_tokens:
             return []
         rows = [weights[k][self._at(pick)].astype(np.float32) for k in self._tokens(pick)]
         share = np.concatenate([row.reshape(-1, weights.shape[-1]) for row in rows]).mean(0)
         names = [*trace.prompt_tokens, *trace.tokens]
-        return [
-            (names[k], float(share[k])) for k in np.argsort(-share)[:n] if k < len(names) and share[k] > 0
-        ]
+        sunk = [] if self.sinks is None else [sink.index for sink in self.sinks.tokens]
+        most = [int(k) for k in np.argsort(-share)[:n] if k < len(names) and share[k] > 0]
+        return [(names[k], float(share[k]), k in sunk) for k in dict.fromkeys([*sunk, *most])]
 
-    def small_maps(self, pick: Pick) -> Floats:
-        """Give a small map for each layer and head; (layer, head, row, col)."""
-        view = max(pick.view, 0)
-        return mean_of([self._sums[k].views[view].small for k in self._tokens(pick)])
+    def _one_map(self, rows: Sequence[Sequence[Floats]], pick: Pick) -> AttentionMap:
+        """Put rows together, one a token with its views, on one grid."""
+        sunk = self._nothing_sunk if self.sinks is None else self.sinks.patches
+        parts = []
+        for i, view in enumerate(self.trace.views):
+            maps = np.stack([row[i] for row in rows])
+            values = maps.max(0) if pick.method == "max" else maps.mean(0)
+            parts.append(ViewValues(view.name, view.grid, values.astype(np.float64), sunk[i]))
+        return one_map(parts, pick.view, "drop" if pick.drop_sinks else "keep")
 
-    def shares(self, pick: Pick) -> Shares:
-        """Tell where the picked attention fell."""
-        chosen = [self._sums[k] for k in self._tokens(pick)]
-        at = self._at(pick)
+    def _row_of(self, token: int, pick: Pick) -> list[Floats]:
+        """Put one token's layers and heads together; (row, col) for each view."""
+        return [self._of_view(sums, pick) for sums in self._sums[token].views]
 
-        def mean(parts: list[Floats]) -> float:
-            return float(np.mean([part[at] for part in parts]))
+    def _of_view(self, sums: ViewSums, pick: Pick) -> Floats:
+        layer, head = self._at(pick)
+        if pick.layer is not None and pick.head is not None:
+            return sums.weights[layer, head].astype(np.float32)
+        if pick.method == "max":
+            weights = sums.weights[layer, head]
+            return largest(weights, tuple(range(weights.ndim - 2)))
+        if pick.layer is not None:
+            return np.asarray(sums.by_layer[layer])
+        return np.asarray(sums.by_head[head]) if pick.head is not None else sums.whole
 
-        views = self.trace.views
-        on_view = tuple((v.name, mean([s.views[i].share for s in chosen])) for i, v in enumerate(views))
-        main = self._map(replace(pick, together=Together.MEAN, drop_sinks=False), 0, padding=True)
-        total = float(main.sum())
-        beside = float((main * (1 - self._inside[0])).sum())
-        sunk = float("nan") if self.sinks is None else float(main[self.sinks].sum())
-        return Shares(
-            on_view,
-            mean([s.text_share for s in chosen]),
-            mean([s.sink_share for s in chosen]),
-            beside / total if total > 0 else 0.0,
-            sunk / total if total > 0 else 0.0,
-        )
+    def _mean(self, parts: list[Floats], pick: Pick) -> float:
+        return float(np.mean([part[self._at(pick)] for part in parts]))
 
     def _tokens(self, pick: Pick) -> list[int]:
         return list(range(self.n_tokens)) if pick.token == ALL_TOKENS else [pick.token]
@@ -264,43 +255,9 @@ class Look:
         layer = slice(None) if pick.layer is None else self.trace.layers.index(pick.layer)
         return layer, slice(None) if pick.head is None else pick.head
 
-    def _map(self, pick: Pick, view: int, *, padding: bool = False) -> NDArray[np.float64]:
-        """Put the picked tokens together, not scaled; patches that are all padding are 0."""
-        rows = np.stack([self._row(k, pick, view) for k in self._tokens(pick)])
-        values = (rows.max(0) if pick.together is Together.MAX else rows.mean(0)).astype(float)
-        if not padding:
-            values = np.where(self._inside[view] > 0, values, 0.0)
-        if pick.drop_sinks and view == 0 and self.sinks is not None:
-            values = np.where(self.sinks, 0.0, values)
-        return np.asarray(values)
-
-    def _row(self, token: int, pick: Pick, view: int) -> Floats:
-        """Put one token's layers and heads together; (row, col)."""
-        sums = self._sums[token].views[view]
-        layer, head = self._at(pick)
-        if pick.layer is not None and pick.head is not None:
-            return sums.weights[layer, head].astype(np.float32)
-        if pick.together is Together.MAX:
-            weights = sums.weights[layer, head]
-            return largest(weights, tuple(range(weights.ndim - 2)))
-        if pick.layer is not None:
-            return np.asarray(sums.by_layer[layer])
-        return np.asarray(sums.by_head[head]) if pick.head is not None else sums.whole
-
-    def _all_views(self, pick: Pick) -> NDArray[np.float64]:
-        """Paint every view's mass over the picture and add them."""
-        grid = self.trace.grid
-        factor = RASTER_PX / max(grid.picture_width_px, grid.picture_height_px)
-        shape = [max(1, round(side * factor)) for side in (grid.picture_height_px, grid.picture_width_px)]
-        total = np.zeros(shape)
-        for index, view in enumerate(self.trace.views):
-            total += view.grid.paint(self._map(pick, index), *shape)
-        return _scaled_to_1(total)
-
-
-def _scaled_to_1(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    total = float(values.sum())
-    return np.asarray(values / total) if total > 0 else np.full_like(values, np.nan)
+    def _view(self, name: str) -> int:
+        names = [view.name for view in self.trace.views]
+        return 0 if name == ALL_VIEWS else names.index(name)
 
 
 def _on_patch(sums: ViewSums, patch: tuple[int, int]) -> Floats:

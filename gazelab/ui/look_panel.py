@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from PyQt6.QtCore import Qt, pyqtSignal
+from PyQt6.QtGui import QResizeEvent
 from PyQt6.QtWidgets import QComboBox, QHBoxLayout, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
-from gazelab.core.attention import AttentionTrace
+from gazelab.core.attention import AttentionMap, AttentionTrace
 from gazelab.ui.head_matrix import ALL, HeadMatrix
-from gazelab.ui.look import Look, Measure, Pick, Shares
+from gazelab.ui.look import Look, Measure, Pick
 from gazelab.ui.look_sums import Floats
 from gazelab.ui.map_controls import MapControls
 from gazelab.ui.model_canvas import Patch
 from gazelab.ui.parts import Card, button, label
-from gazelab.ui.share_bar import ShareBar
-from gazelab.ui.token_strip import readable
+from gazelab.ui.share_bar import ShareBar, Shares
 
 MAPS = "maps"
 
@@ -50,7 +48,6 @@ class LookPanel(QWidget):
         self.shares = ShareBar()
         self._layers: tuple[int, ...] = ()
         self._range = ""
-        self._text = label("", "muted", wrap=True)
         self._measure = QComboBox()
         self._measure.setAccessibleName(self.tr("What the matrix shows"))
         self._fill_measures()
@@ -81,14 +78,15 @@ class LookPanel(QWidget):
 
     def set_measure(self, what: str) -> None:
         """Show another number in the matrix, or `MAPS`."""
-        self._measure.setCurrentIndex(self._measure.findData(what))
+        self._measure.setCurrentIndex(self._measure.findData(str(what)))
 
     def clear(self) -> None:
         """Show no look; what is chosen is kept for the next."""
         self.controls.set_trace(None)
         self.matrix.set_numbers(None)
         self.matrix.setEnabled(False)
-        self.set_shares(None, ())
+        self.shares.set_shares(None)
+        self.controls.method.set_state(one_row=False, made=False, may_run=False)
         self._all.setEnabled(False)
         self._range = ""
         self._reading.setText("")
@@ -101,19 +99,36 @@ class LookPanel(QWidget):
         self.controls.set_trace(trace)
         self._choose_in_matrix()
 
-    def set_shares(self, shares: Shares | None, text: Sequence[tuple[str, float]]) -> None:
-        """Tell where the picked attention fell, and which text tokens drew the most."""
-        self.shares.set_shares(shares)
-        said = [f"“{readable(token)}” {share:.0%}" for token, share in text if share >= 0.005]
-        self._text.setText(self.tr("Most on text: {tokens}.").format(tokens=", ".join(said)) if said else "")
-        self._text.setVisible(bool(said))
+    def tell(self, look: Look, pick: Pick, mean: AttentionMap, *, made: bool, may_run: bool) -> None:
+        """Tell where the picked attention fell, and how it stands with the map.
+
+        Parameters
+        ----------
+        mean : AttentionMap
+            Of the attention itself.
+        made : bool
+            Whether a method that needs the model has made its map.
+        may_run : bool
+            Whether the answer is complete.
+        """
+        self.controls.method.set_state(one_row=pick.is_one_row, made=made, may_run=may_run)
+        padding, sinks = (mean.how.get(key) for key in ("padding_share", "sink_patch_share"))
+        self.shares.set_shares(
+            Shares(
+                tuple(look.view_shares(pick)),
+                look.text_share(pick),
+                look.first_share(pick),
+                padding if isinstance(padding, float) else 0.0,
+                sinks if isinstance(sinks, float) else 0.0,
+                tuple(look.text_tokens(pick)),
+            )
+        )
 
     def fill(self, look: Look, pick: Pick, patch: Patch | None) -> None:
         """Draw the matrix."""
         what = self._measure.currentData()
         if what == MAPS:
-            numbers = look.numbers(Measure.PICTURE, pick)
-            self.matrix.set_maps(look.small_maps(pick), numbers)
+            self.matrix.set_maps(look.small_maps(pick))
             text = self.tr("each on its own scale")
         else:
             measure = Measure(what)
@@ -146,7 +161,7 @@ class LookPanel(QWidget):
             (Measure.PATCH, self.tr("Share on the marked patch"), self.tr("Of what fell on the chart")),
             (MAPS, self.tr("Small maps"), self.tr("Each head's map of the chart")),
         ):
-            self._measure.addItem(text, what)
+            self._measure.addItem(text, str(what))
             self._measure.setItemData(self._measure.count() - 1, tip, Qt.ItemDataRole.ToolTipRole)
 
     def _controls_changed(self) -> None:
@@ -170,20 +185,12 @@ class LookPanel(QWidget):
             maps.body.addWidget(above)
         maps.body.addWidget(self.controls)
         maps.body.addWidget(self.shares)
-        maps.body.addWidget(self._text)
         heads = Card()
         line = QHBoxLayout()
         line.addWidget(label(self.tr("Layers × heads"), "heading"))
         line.addWidget(self._measure, 1)
         heads.body.addLayout(line)
-        scroll = QScrollArea()
-        scroll.setWidget(self.matrix)
-        scroll.setWidgetResizable(True)
-        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
-        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        scroll.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        scroll.setMinimumHeight(90)
-        heads.body.addWidget(scroll, 1)
+        heads.body.addWidget(_Room(self.matrix), 1)
         below = QHBoxLayout()
         below.addWidget(self._reading, 1)
         below.addWidget(self._all)
@@ -194,3 +201,20 @@ class LookPanel(QWidget):
         lines.addWidget(maps)
         lines.addWidget(heads, 1)
         lines.addWidget(self._honest)
+
+
+class _Room(QScrollArea):
+    """Holds a matrix, and tells it how high it may be without scrolling."""
+
+    def __init__(self, matrix: HeadMatrix) -> None:
+        super().__init__()
+        self._matrix = matrix
+        self.setWidget(matrix)
+        self.setWidgetResizable(True)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        self.setMinimumHeight(90)
+
+    def resizeEvent(self, a0: QResizeEvent | None) -> None:
+        super().resizeEvent(a0)
+        self._matrix.set_room(self.height())

@@ -2,19 +2,41 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from PyQt6.QtCore import QObject, pyqtSignal
 
 from gazelab.attention.base import TokenStep, TraceHead
+from gazelab.attention.methods import METHODS, Offer
 from gazelab.core.attention import AttentionMap, AttentionTrace
-from gazelab.ui.look import ALL_TOKENS, Look, Pick, Shown
+from gazelab.core.picture import Picture
+from gazelab.ui.look import ALL_TOKENS, FoundSinks, Look, Pick
 from gazelab.ui.look_panel import LookPanel
-from gazelab.ui.look_sums import Floats, StepSums
+from gazelab.ui.look_sums import StepSums
 from gazelab.ui.model_canvas import Patch, rect_of
-from gazelab.ui.pair_view import PairView, heat_of
+from gazelab.ui.pair_view import PairView
+
+LONGEST_TITLE = 24
+"""In characters: there must be room for the answer beside it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """What the look is an answer to.
+
+    Attributes
+    ----------
+    model : str
+        As for `open_model`.
+    picture : Picture
+    question : str
+    """
+
+    model: str
+    picture: Picture
+    question: str
 
 
 class Looking(QObject):
@@ -26,11 +48,18 @@ class Looking(QObject):
     panel : LookPanel, optional
         Without one the mean over all layers and heads is shown.
 
+    Attributes
+    ----------
+    look : Look or None
+    asked : Asked or None
+        What it answers; with both there is something that the model can be run on again.
+    complete : bool
+        Whether the answer has ended.
+
     Signals
     -------
     changed
-        Another token, layer, head, view or way to put them together, a longer answer, or another look; see
-        `look`, `pick` and `trace`.
+        Another token, layer, head, view or method, a longer answer, or another look.
     """
 
     changed = pyqtSignal()
@@ -39,10 +68,14 @@ class Looking(QObject):
         super().__init__(pair)
         self._pair, self._panel = pair, panel
         self.look: Look | None = None
+        self.asked: Asked | None = None
+        self.complete = False
         self._token = ALL_TOKENS
         self._follow = True
-        self._token_maps: Floats | None = None
-        self._drawn: tuple[Pick, int] | None = None
+        self._made: dict[Pick, AttentionMap] = {}
+        self._maps: list[AttentionMap] = []
+        self._of: tuple[Pick, bool] | None = None
+        self._shown: AttentionMap | None = None
         pair.token_chosen.connect(self._token_chosen)
         pair.model.marked.connect(lambda _patch: self._tell_patch())
         if panel is not None:
@@ -60,22 +93,34 @@ class Looking(QObject):
         chosen = Pick() if self._panel is None else self._panel.pick()
         return replace(chosen, token=self._token)
 
+    @property
+    def shown(self) -> AttentionMap | None:
+        """The map that lies on the chart."""
+        return self._shown
+
+    def made(self, pick: Pick) -> AttentionMap | None:
+        """Give a map that was made with the model, if it was."""
+        return self._made.get(pick)
+
     def clear(self) -> None:
         """Show no look."""
-        self.look, self._token, self._token_maps, self._drawn = None, ALL_TOKENS, None, None
+        self.look = self.asked = self._of = self._shown = None
+        self.complete, self._token = False, ALL_TOKENS
+        self._maps, self._made = [], {}
         self._pair.strip.clear()
-        self._pair.set_shown(None)
+        self._pair.set_map(None)
+        self._pair.set_model_title("")
         self._pair.model.set_grid(None)
         self._pair.set_patch_note("")
         if self._panel is not None:
             self._panel.clear()
         self.changed.emit()
 
-    def begin(self, head: TraceHead) -> None:
+    def begin(self, asked: Asked | None, head: TraceHead) -> None:
         """Begin with an answer that has no token yet."""
         self.clear()
         self._follow = True
-        self.look = Look.begin(head)
+        self.asked, self.look = asked, Look.begin(head)
         self._take(self.look.trace)
 
     def add(self, step: TokenStep, sums: StepSums) -> None:
@@ -83,15 +128,16 @@ class Looking(QObject):
         if self.look is None:
             return
         self.look.add(step, sums)
-        newest = self.look.n_tokens - 1
         self._pair.strip.append(step.text, step.top)
         if self._follow:
-            self._token = newest
+            self._token = self.look.n_tokens - 1
         self._pair.strip.choose(self._token)
         self.show()
 
-    def finish(self, answer: str, sinks: NDArray[np.bool_] | None, *, whole: bool = False) -> None:
-        """Take what the tokens spell and which patches are sinks.
+    def finish(
+        self, answer: str, sinks: FoundSinks | None, offers: tuple[Offer, ...] = (), *, whole: bool = False
+    ) -> None:
+        """Take what the tokens spell, what the sinks are, and which methods the model can do.
 
         Parameters
         ----------
@@ -104,39 +150,44 @@ class Looking(QObject):
         if whole and self._follow:
             self._token = ALL_TOKENS
             self._pair.strip.choose(ALL_TOKENS)
-        self.show()
+        self._end(offers)
 
-    def set_look(self, look: Look) -> None:
+    def set_look(self, asked: Asked, look: Look, offers: tuple[Offer, ...] = ()) -> None:
         """Show a complete answer, all tokens put together."""
         self.clear()
-        self.look = look
+        self.asked, self.look = asked, look
         self._take(look.trace)
         self._pair.set_trace(look.trace)
+        self._end(offers)
+
+    def add_made(self, pick: Pick, made: AttentionMap) -> None:
+        """Keep a map that was made with the model, and show it if it is what is looked at."""
+        self._made[pick] = made
         self.show()
 
     def show(self) -> None:
         """Draw everything that follows from what is looked at."""
-        look = self.look
+        look, pick = self.look, self.pick
         if look is None or not look.n_tokens:
             return
-        pick = self.pick
-        shown = look.shown(pick)
-        self._pair.model.set_grid(look.grid(pick))
-        self._pair.set_shown(shown)
-        self._draw_tiles(look, pick)
-        self._token_maps = look.token_maps(pick)
+        fresh = self._reckon(look, pick)
+        mean = look.map(pick) if pick.token == ALL_TOKENS else self._maps[pick.token]
+        self._shown = self._made.get(pick, mean)
+        self._pair.model.set_grid(mean.grid)
+        self._pair.set_map(self._shown)
+        self._pair.set_model_title(self._title(pick))
+        self._pair.strip.set_maps(self._heat_of_token, fresh)
         if self._panel is not None:
-            self._panel.set_shares(shown.shares, look.text_tokens(pick))
+            self._panel.tell(look, pick, mean, made=pick in self._made, may_run=self.complete)
             self._fill_matrix()
         self._tell_patch()
         self.changed.emit()
 
-    def show_made(self, made: AttentionMap | None) -> None:
-        """Lay a map over the chart that was made in another way; None shows the picked one again."""
-        if made is None:
-            self.show()
-        elif self.look is not None:
-            self._pair.set_shown(Shown(made.values, made.grid, self.look.shares(self.pick)))
+    def _end(self, offers: tuple[Offer, ...]) -> None:
+        self.complete = True
+        if self._panel is not None:
+            self._panel.controls.method.set_offers(offers)
+        self.show()
 
     def _take(self, trace: AttentionTrace) -> None:
         self._pair.set_seen([view.grid for view in trace.views])
@@ -148,15 +199,27 @@ class Looking(QObject):
         self._token, self._follow = token, False
         self.show()
 
-    def _draw_tiles(self, look: Look, pick: Pick) -> None:
-        """Draw the small maps that changed: all of them if another head was picked, else the newest."""
-        every = replace(pick, token=ALL_TOKENS)
-        done = self._drawn[1] if self._drawn is not None and self._drawn[0] == every else 0
-        if done == look.n_tokens:
-            return
-        for token in (ALL_TOKENS, *range(done, look.n_tokens)):
-            self._pair.strip.set_heat(token, heat_of(look.shown(replace(pick, token=token))))
-        self._drawn = (every, look.n_tokens)
+    def _reckon(self, look: Look, pick: Pick) -> list[int]:
+        """Make each token's map by the picked layer and head, if it is not there yet; give which are new."""
+        of = (replace(pick, token=ALL_TOKENS), look.sinks is None)
+        if of != self._of:
+            self._maps, self._of = [], of
+        new = list(range(len(self._maps), look.n_tokens))
+        self._maps += look.token_maps(pick, new)
+        return [ALL_TOKENS, *new] if new else []
+
+    def _heat_of_token(self, token: int) -> AttentionMap | None:
+        if self.look is None or token >= len(self._maps):
+            return None
+        return (
+            self.look.map(replace(self.pick, token=ALL_TOKENS)) if token == ALL_TOKENS else self._maps[token]
+        )
+
+    def _title(self, pick: Pick) -> str:
+        entry = METHODS[pick.method]
+        if not entry.needs_model or pick not in self._made:
+            return ""
+        return entry.label if len(entry.label) <= LONGEST_TITLE else entry.name
 
     def _fill_matrix(self) -> None:
         if self._panel is not None and self.look is not None and self.look.n_tokens:
@@ -164,26 +227,25 @@ class Looking(QObject):
 
     def _tell_patch(self) -> None:
         """Show which tokens drew on the patch that is marked."""
-        patch, maps, look = self._pair.model.mark, self._token_maps, self.look
-        if patch is None or maps is None or look is None:
+        patch = self._pair.model.mark
+        if patch is None or self.look is None or self._shown is None:
             self._pair.strip.set_shares(None)
             self._pair.set_patch_note("")
         else:
-            self._pair.strip.set_shares([float(v) for v in maps[:, patch[0], patch[1]]])
-            self._pair.set_patch_note(self._patch_words(look, patch))
+            self._pair.strip.set_shares([float(made.values[patch]) for made in self._maps])
+            self._pair.set_patch_note(self._patch_words(patch, self._shown))
         if self._panel is not None and self._panel.asks_for_patch:
             self._fill_matrix()
 
-    def _patch_words(self, look: Look, patch: Patch) -> str:
-        row, col = patch
-        values, grid = look.one_view(self.pick)
-        left, top, right, bottom = rect_of(grid, patch)
-        rank = 1 + int((values > values[row, col]).sum())
+    def _patch_words(self, patch: Patch, shown: AttentionMap) -> str:
+        values: NDArray[np.float64] = shown.values
+        left, top, right, bottom = rect_of(shown.grid, patch)
         text = self.tr(
-            "Patch row {row}, column {col} (x {left:.0f}–{right:.0f}, y {top:.0f}–{bottom:.0f} px):"
-            " {share:.1%} of the map, rank {rank} of {n}"
+            "Row {row}, column {col}: {share:.1%} of the map, rank {rank} of {n}"
+            " (x {left:.0f}–{right:.0f}, y {top:.0f}–{bottom:.0f} px)"
         )
         return text.format(
-            row=row, col=col, left=left, right=right, top=top, bottom=bottom,
-            share=float(values[row, col]), rank=rank, n=int((grid.inside() > 0).sum()),
+            row=patch[0], col=patch[1], left=left, right=right, top=top, bottom=bottom,
+            share=float(values[patch]), rank=1 + int((values > values[patch]).sum()),
+            n=int((shown.grid.inside() > 0).sum()),
         )  # fmt: skip

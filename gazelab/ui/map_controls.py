@@ -1,12 +1,14 @@
-"""How layers, heads and tokens become one map, of which view, with or without sink patches."""
+"""By which method, of which view, and with or without sink patches a map is made."""
 
 from __future__ import annotations
 
 from PyQt6.QtCore import pyqtSignal
-from PyQt6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QWidget
+from PyQt6.QtWidgets import QCheckBox, QComboBox, QHBoxLayout, QVBoxLayout, QWidget
 
+from gazelab.attention.combined import ALL_VIEWS
 from gazelab.core.attention import AttentionTrace
-from gazelab.ui.look import ALL_VIEWS, Pick, Together
+from gazelab.ui.look import Pick
+from gazelab.ui.method_choice import MethodChoice
 from gazelab.ui.parts import label
 
 
@@ -23,13 +25,13 @@ class MapControls(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._method = self._selector(self.tr("Put together"))
-        self._method.addItem(self.tr("Mean"), Together.MEAN)
-        self._method.addItem(self.tr("Maximum"), Together.MAX)
-        self._method.setToolTip(self.tr("How the chosen layers, heads and tokens become one map"))
-        self._view = self._selector(self.tr("View"))
+        self.method = MethodChoice()
+        self.method.changed.connect(self.changed)
+        self._view = QComboBox()
+        self._view.setAccessibleName(self.tr("View"))
         self._view.setToolTip(self.tr("Through which of its views of the chart the model looked"))
-        self._view_label = label(self.tr("View"), "muted")
+        self._view.currentIndexChanged.connect(lambda _index: self.changed.emit())
+        self._view_row = QWidget()
         self._layer: int | None = None
         self._head: int | None = None
         self._sinks = QCheckBox(self.tr("Leave out sink patches"))
@@ -53,12 +55,11 @@ class MapControls(QWidget):
 
     def pick(self) -> Pick:
         """Give what is chosen, all tokens."""
-        view = self._view.currentData()
         return Pick(
             layer=self._layer,
             head=self._head,
-            together=Together(self._method.currentData()),
-            view=0 if view is None else int(view),
+            method=self.method.name,
+            view=str(self._view.currentData() or ALL_VIEWS),
             drop_sinks=self._sinks.isChecked(),
         )
 
@@ -67,34 +68,29 @@ class MapControls(QWidget):
         self._layer, self._head = layer, head
         self.changed.emit()
 
+    def choose_view(self, name: str) -> None:
+        """Choose a view, or `ALL_VIEWS`."""
+        self._view.setCurrentIndex(self._view.findData(name))
+
     def _fill_views(self, trace: AttentionTrace) -> None:
-        names = [view.name for view in trace.views]
-        kept = self._view.currentText()
+        kept = self._view.currentData()
         self._view.blockSignals(True)
         self._view.clear()
-        for index, name in enumerate(names):
-            self._view.addItem(name, index)
-        if len(names) > 1:
-            self._view.addItem(self.tr("all views together"), ALL_VIEWS)
-        self._view.setCurrentIndex(max(0, self._view.findText(kept)))
+        self._view.addItem(self.tr("all views together"), ALL_VIEWS)
+        for view in trace.views:
+            self._view.addItem(view.name, view.name)
+        self._view.setCurrentIndex(max(0, self._view.findData(kept)))
         self._view.blockSignals(False)
-        for widget in (self._view, self._view_label):
-            widget.setVisible(len(names) > 1)
+        self._view_row.setVisible(len(trace.views) > 1)
 
     def _lay_out(self) -> None:
-        grid = QGridLayout(self)
-        grid.setContentsMargins(0, 0, 0, 0)
-        grid.setVerticalSpacing(6)
-        for line, (text, box) in enumerate(
-            ((label(self.tr("Method"), "muted"), self._method), (self._view_label, self._view))
-        ):
-            grid.addWidget(text, line, 0)
-            grid.addWidget(box, line, 1)
-        grid.addWidget(self._sinks, 2, 0, 1, 2)
-        grid.setColumnStretch(1, 1)
-
-    def _selector(self, name: str) -> QComboBox:
-        box = QComboBox()
-        box.setAccessibleName(name)
-        box.currentIndexChanged.connect(lambda _index: self.changed.emit())
-        return box
+        line = QHBoxLayout(self._view_row)
+        line.setContentsMargins(0, 0, 0, 0)
+        line.addWidget(label(self.tr("View"), "muted"))
+        line.addWidget(self._view, 1)
+        lines = QVBoxLayout(self)
+        lines.setContentsMargins(0, 0, 0, 0)
+        lines.setSpacing(6)
+        lines.addWidget(self.method)
+        lines.addWidget(self._view_row)
+        lines.addWidget(self._sinks)

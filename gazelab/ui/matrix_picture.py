@@ -6,11 +6,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from PyQt6.QtGui import QImage
 
-from gazelab.ui.canvas import rgb_image
 from gazelab.ui.colours import ColourMap
+from gazelab.ui.heat_image import flat_image
 from gazelab.ui.look_sums import Floats
 
-GAP_PX = 1
+GROUND = 255
+"""The entry of the colour table that is no value: the gap between cells."""
 CLIP_SHARE = 0.02
 """Of a small map's cells are brighter than its scale: one sink would leave the rest of it dark."""
 
@@ -36,10 +37,9 @@ def numbers_picture(
     known = np.isfinite(values)
     top = float(values[known].max()) if known.any() else 0.0
     scaled = np.where(known, values, 0) / (top if top > 0 else 1.0)
-    rgb = _coloured(scaled, colours)
-    rgb[~known] = ground
+    index = np.where(known, _index(scaled), GROUND)
     width, height = cell
-    return _with_gaps(rgb.repeat(height, 0).repeat(width, 1), cell, ground)
+    return flat_image(_with_gaps(index.repeat(height, 0).repeat(width, 1), cell), colours, ground)
 
 
 def maps_picture(
@@ -57,23 +57,24 @@ def maps_picture(
     kth = max(0, int(flat.shape[-1] * (1 - CLIP_SHARE)) - 1)
     top = np.partition(flat, kth, axis=-1)[..., kth]
     top = np.where(top > 0, top, flat.max(-1))
-    scaled = np.clip(maps / np.where(top > 0, top, 1)[..., None, None], 0, 1)
+    index = _index(maps / np.where(top > 0, top, 1)[..., None, None])
     down = np.arange(height) * rows // height
     across = np.arange(width) * cols // width
-    tiles = scaled[:, :, down][:, :, :, across]
+    tiles = index[:, :, down][:, :, :, across]
     whole = tiles.transpose(0, 2, 1, 3).reshape(layers * height, heads * width)
-    return _with_gaps(_coloured(whole, colours), cell, ground)
+    return flat_image(_with_gaps(whole, cell), colours, ground)
 
 
-def _coloured(scaled: ArrayLike, colours: ColourMap) -> Bytes:
-    out: Bytes = colours.rgba[(np.asarray(scaled) * 255).astype(np.uint8), :3]
+def _index(scaled: ArrayLike) -> Bytes:
+    """Give the entry of the colour table for values from 0; those above 1 are cut."""
+    out: Bytes = np.clip(np.asarray(scaled) * (GROUND - 1), 0, GROUND - 1).astype(np.uint8)
     return out
 
 
-def _with_gaps(rgb: Bytes, cell: tuple[int, int], ground: tuple[int, int, int]) -> QImage:
+def _with_gaps(index: Bytes, cell: tuple[int, int]) -> Bytes:
     width, height = cell
-    if min(width, height) > 4 * GAP_PX:
-        for gap in range(GAP_PX):
-            rgb[height - 1 - gap :: height] = ground
-            rgb[:, width - 1 - gap :: width] = ground
-    return rgb_image(rgb)
+    out = np.array(index)
+    if min(width, height) > 4:
+        out[height - 1 :: height] = GROUND
+        out[:, width - 1 :: width] = GROUND
+    return out

@@ -12,7 +12,7 @@ from PyQt6.QtWidgets import QWidget
 
 from gazelab.core.geometry import PatchGrid, Placement
 from gazelab.core.picture import Picture
-from gazelab.ui.canvas import ChartCanvas
+from gazelab.ui.canvas import ChartCanvas, rgb_image
 
 Patch = tuple[int, int]
 Rect = tuple[float, float, float, float]
@@ -53,6 +53,7 @@ class ModelCanvas(ChartCanvas):
         self._mark: Patch | None = None
         self._kept = False
         self._unseen: list[Rect] = []
+        self._instead: Picture | None = None
 
     @property
     def mark(self) -> Patch | None:
@@ -72,8 +73,23 @@ class ModelCanvas(ChartCanvas):
     def set_picture(self, picture: Picture | None) -> None:
         """Show another chart, without patches."""
         super().set_picture(picture)
-        self._unseen = []
+        self._unseen, self._instead, self.show_heat = [], None, True
         self.set_grid(None)
+
+    def set_instead(self, picture: Picture | None) -> None:
+        """Show an edited chart in the place of the chart and its map, or these again."""
+        if picture is None and self._instead is None:
+            return
+        self._instead = picture
+        self.show_heat = picture is None
+        shown = picture or self.picture
+        self._source = None if shown is None else rgb_image(shown.rgb)
+        self._drop_caches()
+
+    @property
+    def instead(self) -> Picture | None:
+        """The edited chart that is shown, if one is."""
+        return self._instead
 
     def set_grid(self, grid: PatchGrid | None) -> None:
         """Take the patches that can be marked; a mark that is no longer a patch goes."""

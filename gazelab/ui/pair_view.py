@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 from PyQt6.QtCore import pyqtSignal
 from PyQt6.QtWidgets import QHBoxLayout, QLabel, QLayout, QVBoxLayout, QWidget
 
-from gazelab.core.attention import AttentionTrace
+from gazelab.core.attention import AttentionMap, AttentionTrace
 from gazelab.core.geometry import PatchGrid
 from gazelab.core.picture import Picture
-from gazelab.ui.canvas import ChartCanvas, Heat
-from gazelab.ui.colours import MODEL_MAP
-from gazelab.ui.look import Shown
+from gazelab.ui.canvas import ChartCanvas, heat_of
 from gazelab.ui.model_canvas import ModelCanvas, unseen_share
 from gazelab.ui.parts import NoteLabel, button, label
 from gazelab.ui.token_strip import TokenStrip
@@ -77,9 +74,14 @@ class PairView(QWidget):
         """Show the tokens of a finished answer."""
         self.strip.set_tokens(trace.tokens, trace.top)
 
-    def set_shown(self, shown: Shown | None) -> None:
+    def set_map(self, made: AttentionMap | None) -> None:
         """Lay a map over the model's side; one without attention on the chart is told as such."""
-        self.model.set_heat(None if shown is None else heat_of(shown))
+        self.model.set_heat(None if made is None else heat_of(made))
+
+    def set_model_title(self, method: str) -> None:
+        """Say what the map shows, if it is not attention weights."""
+        plain = self.tr("Model: attention weights")
+        self._model_title.setText(self.tr("Model: {method}").format(method=method) if method else plain)
 
     def set_seen(self, grids: Sequence[PatchGrid]) -> None:
         """Hatch what no grid covers, and say it."""
@@ -97,8 +99,10 @@ class PairView(QWidget):
         self._stop.setVisible(waiting)
 
     def set_patch_note(self, text: str) -> None:
-        """Say something of the patch that is pointed at."""
+        """Say something of the patch that is pointed at, on the line that is else about the model's input."""
         self._patch_note.setText(text)
+        self._patch_note.setVisible(bool(text))
+        self._way_in.setVisible(not text)
 
     def set_way_in(self, text: str) -> None:
         """Say what the model does to the picture, such as cutting its sides off."""
@@ -122,13 +126,6 @@ class PairView(QWidget):
             note.setFixedHeight(NOTES_PX)
             line.addWidget(note, 1)
         return line
-
-
-def heat_of(shown: Shown) -> Heat | None:
-    """Give what a canvas draws of a map; None where there is nothing on the chart."""
-    if not np.isfinite(shown.values).all():
-        return None
-    return Heat(shown.values, shown.grid, MODEL_MAP, smooth=False)
 
 
 def _side(title: QLabel, note: NoteLabel, canvas: ChartCanvas, *more: QWidget) -> QLayout:

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
 from PyQt6.QtCore import QObject, pyqtSignal
 
 from gazelab.attention.base import AttentionModel, TraceHead
-from gazelab.attention.maps import sink_patches
+from gazelab.attention.methods import Offer
 from gazelab.core.attention import AttentionTrace
 from gazelab.core.errors import GazelabError
 from gazelab.metrics.agreement import Agreement
 from gazelab.pipeline.compare import score_trial, trace_for
 from gazelab.pipeline.replay import Replay
 from gazelab.sessions.trials import Trial
-from gazelab.ui.asking import Arrived, Watched
-from gazelab.ui.look import Look
-from gazelab.ui.looking import Looking
+from gazelab.ui.asking import Arrived, Watched, can_do
+from gazelab.ui.look import FoundSinks, Look
+from gazelab.ui.looking import Asked, Looking
 from gazelab.ui.pair_view import PairView
 from gazelab.ui.replay_side import AttentionTab, ScoresTab
 from gazelab.ui.workers import Job
@@ -30,9 +28,11 @@ class _Traced:
     """A trial's trace; with `look` if it was stored, so that no token of it was told before."""
 
     trial: Trial
+    asked: Asked
     trace: AttentionTrace
     look: Look | None
-    sinks: NDArray[np.bool_] | None
+    sinks: FoundSinks | None
+    offers: tuple[Offer, ...]
     about: str
 
 
@@ -93,14 +93,15 @@ class ReplayModel(QObject):
         self._set_scores(None)
         self._pair.set_model_note(self.tr("The model is reading …"), waiting=True)
 
+        name = self._tab.model_choice.name
+
         def work(model: AttentionModel, job: Job) -> _Traced:
             watched = Watched(model, job)
             trace = trace_for(replay, trial, watched)
-            if watched.asked:
-                return _Traced(trial, trace, None, sink_patches(trace), model.about)
-            return _Traced(trial, trace, Look.of(trace), None, model.about)
+            look, sinks = (None, FoundSinks.of(trace)) if watched.asked else (Look.of(trace), None)
+            asked = Asked(name, replay.picture(trial), trial.question)
+            return _Traced(trial, asked, trace, look, sinks, can_do(model), model.about)
 
-        name = self._tab.model_choice.name
         self._tracing = self._work.models.run(name, work, self._traced, self._broken, self._came)
 
     def tell(self, fault: GazelabError) -> None:
@@ -113,10 +114,14 @@ class ReplayModel(QObject):
             self._scoring.cancel()
         if self._shown is None or self.trace is None or not self.trace.tokens:
             return
-        (replay, trial), trace, choice = self._shown, self.trace, self.looking.pick.choice()
+        (replay, trial), trace, pick = self._shown, self.trace, self.looking.pick
+        choice, made = pick.choice(), self.looking.made(pick)
+        if choice.needs_model and made is None:
+            self._set_scores(None)
+            return
 
         def work(_job: Job) -> Agreement:
-            return score_trial(replay, trial, choice.of(trace))
+            return score_trial(replay, trial, made or choice.of(trace))
 
         self._scoring = self._work.io.submit(self.tr("scoring"), work, self._set_scores, self.failed.emit)
 
@@ -131,7 +136,7 @@ class ReplayModel(QObject):
 
     def _came(self, partial: object) -> None:
         if isinstance(partial, TraceHead):
-            self.looking.begin(partial)
+            self.looking.begin(None, partial)
         elif isinstance(partial, Arrived):
             self.looking.add(partial.step, partial.sums)
 
@@ -147,6 +152,7 @@ class ReplayModel(QObject):
         self._pair.set_model_note(self.tr("Answer: {answer}").format(answer=trace.answer or "–"))
         self._pair.model.setToolTip(outcome.about)
         if outcome.look is not None:
-            self.looking.set_look(outcome.look)
+            self.looking.set_look(outcome.asked, outcome.look, outcome.offers)
         else:
-            self.looking.finish(trace.answer, outcome.sinks, whole=True)
+            self.looking.asked = outcome.asked
+            self.looking.finish(trace.answer, outcome.sinks, outcome.offers, whole=True)

@@ -2,20 +2,46 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from PyQt6.QtCore import QCoreApplication, QRectF, QSize, Qt
 from PyQt6.QtGui import QColor, QPainter, QPainterPath, QPaintEvent
 from PyQt6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 
 from gazelab.ui import theme
-from gazelab.ui.look import Shares
 from gazelab.ui.parts import label
+from gazelab.ui.token_strip import readable
 
 BAR_PX = 10
 _CHART, _VIEW = ("#c96a1e", "#f0a04b"), ("#e8a878", "#a8713a")
 _TEXT, _FIRST = ("#5b7aa5", "#7f9ecb"), ("#9aa3ad", "#6b7683")
 """Each on light and on dark ground: the chart in the models' orange, the rest cool."""
+TELL_FROM = 0.005
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """Where the picked attention fell, as shares of 1.
+
+    Attributes
+    ----------
+    views : tuple of (str, float)
+        Name of each view of the picture and what fell on it.
+    text, first : float
+        On text, and on the first token or a learned sink.
+    padding, sinks : float
+        Of the picture's share: on padding, which shows nothing of the chart, and on sink patches.
+    tokens : tuple of (str, float, bool)
+        Text tokens that drew much, and whether each is a sink.
+    """
+
+    views: tuple[tuple[str, float], ...]
+    text: float
+    first: float
+    padding: float = 0.0
+    sinks: float = 0.0
+    tokens: tuple[tuple[str, float, bool], ...] = ()
 
 
 class ShareBar(QWidget):
@@ -30,21 +56,19 @@ class ShareBar(QWidget):
         lines.setSpacing(4)
         lines.addWidget(self._bar)
         lines.addWidget(self._words)
+        self.setAccessibleName(self.tr("Where the attention fell"))
         self.setToolTip(
             self.tr(
-                "Each row of attention sums to 1. What falls on the first token or on sink patches says"
-                " little of the chart: models put there what they do not need."
+                "Each row of attention sums to 1. What falls on the first token or on sinks says little of"
+                " the chart: models put there what they do not need."
             )
         )
 
     def set_shares(self, shares: Shares | None) -> None:
         """Show shares, or nothing."""
-        parts = [] if shares is None else bar_parts(shares)
-        text = "" if shares is None else words(shares)
-        self._bar.set_parts(parts)
-        self._words.setText(text)
-        self.setAccessibleName(self.tr("Where the attention fell"))
-        self.setAccessibleDescription(text)
+        self._bar.set_parts([] if shares is None else bar_parts(shares))
+        self._words.setText("" if shares is None else words(shares))
+        self.setAccessibleDescription(self._words.text())
 
     @property
     def text(self) -> str:
@@ -53,9 +77,9 @@ class ShareBar(QWidget):
 
 
 def words(shares: Shares) -> str:
-    """Name the shares."""
+    """Name the shares; what is next to nothing is left out."""
     tr = QCoreApplication.translate
-    chart = tr("Shares", "On the chart {share:.0%}").format(share=shares.picture)
+    chart = tr("Shares", "On the chart {share:.0%}").format(share=sum(share for _, share in shares.views))
     if len(shares.views) > 1:
         chart += " (" + ", ".join(f"{name} {share:.0%}" for name, share in shares.views) + ")"
     said = [
@@ -63,21 +87,31 @@ def words(shares: Shares) -> str:
         tr("Shares", "text {share:.0%}").format(share=shares.text),
         tr("Shares", "first token {share:.0%}").format(share=shares.first),
     ]
-    if shares.padding >= 0.005:
-        said.append(
-            tr("Shares", "padding beside the chart {share:.0%} of the chart's part").format(
-                share=shares.padding
-            )
-        )
-    if math.isfinite(shares.sinks) and shares.sinks > 0:
-        said.append(tr("Shares", "sink patches {share:.0%} of the chart's part").format(share=shares.sinks))
-    return ", ".join(said) + "."
+    text = ", ".join(said) + "."
+    of_chart = []
+    if shares.sinks >= TELL_FROM:
+        of_chart.append(tr("Shares", "sink patches {share:.0%}").format(share=shares.sinks))
+    if shares.padding >= TELL_FROM:
+        of_chart.append(tr("Shares", "padding beside the chart {share:.0%}").format(share=shares.padding))
+    if of_chart:
+        text += " " + tr("Shares", "Of the chart's part: {parts}.").format(parts=", ".join(of_chart))
+    return f"{text} {_token_words(shares.tokens)}".strip()
 
 
 def bar_parts(shares: Shares) -> list[tuple[tuple[str, str], float]]:
     """Give colours (light, dark) and shares from left to right."""
     views = [(_CHART if i == 0 else _VIEW, share) for i, (_, share) in enumerate(shares.views)]
     return [*views, (_TEXT, shares.text), (_FIRST, shares.first)]
+
+
+def _token_words(tokens: Sequence[tuple[str, float, bool]]) -> str:
+    tr = QCoreApplication.translate
+    said = []
+    for token, share, is_sink in tokens:
+        if share >= TELL_FROM:
+            sink = tr("Shares", " (a sink)") if is_sink else ""
+            said.append(f"“{readable(token)}” {share:.0%}{sink}")
+    return tr("Shares", "Most on text: {tokens}.").format(tokens=", ".join(said)) if said else ""
 
 
 class _Bar(QWidget):

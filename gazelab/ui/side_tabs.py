@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from PyQt6.QtCore import Qt
-from PyQt6.QtWidgets import QFrame, QScrollArea, QTabWidget, QVBoxLayout, QWidget
+from PyQt6.QtGui import QKeySequence
+from PyQt6.QtWidgets import QFrame, QPushButton, QScrollArea, QTabWidget, QVBoxLayout, QWidget
 
 PANEL_WIDTH = 404
 
@@ -26,6 +27,17 @@ class SideTabs(QTabWidget):
             bar.setDrawBase(False)
             bar.setUsesScrollButtons(True)
         self.setAccessibleName(self.tr("Beside the charts"))
+
+    def toggle(self) -> QPushButton:
+        """Make a button that shows and hides the tabs, so that the charts have more room."""
+        out = QPushButton(self.tr("Details"))
+        out.setCheckable(True)
+        out.setChecked(True)
+        out.setAutoDefault(False)
+        out.setShortcut(QKeySequence("F2"))
+        out.setToolTip(self.tr("Show or hide what stands beside the charts (F2)"))
+        out.toggled.connect(self.setVisible)
+        return out
 
 
 def scrolled(*widgets: QWidget, stretch: int = -1) -> QScrollArea:

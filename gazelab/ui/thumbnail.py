@@ -8,7 +8,8 @@ from PyQt6.QtGui import QImage, QPainter
 
 from gazelab.attention.maps import display_scale
 from gazelab.core.picture import Picture
-from gazelab.ui.canvas import Heat, rgb_image, rgba_image
+from gazelab.ui.canvas import Heat, rgb_image
+from gazelab.ui.heat_image import heat_image, spread
 
 FADE = 0.45
 """How much of the chart goes towards white under a small map: full colours would drown it."""
@@ -47,9 +48,9 @@ class Thumbnails:
             return out
         rows, cols = out.height(), out.width()
         if heat.grid is not None:
-            image = rgba_image(heat.colours.paint(display_scale(heat.grid.paint(heat.values, rows, cols))))
+            image = heat_image(display_scale(spread(heat.grid, heat.values, rows, cols)), heat.colours)
         else:
-            image = rgba_image(heat.colours.paint(display_scale(heat.values))).scaled(out.size())
+            image = heat_image(display_scale(heat.values), heat.colours).scaled(out.size())
         painter = QPainter(out)
         painter.drawImage(QPoint(0, 0), image)
         painter.end()

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from PyQt6.QtCore import QSize, Qt, QTimer, pyqtSignal
-from PyQt6.QtGui import QImage, QKeyEvent, QWheelEvent
+from PyQt6.QtGui import QImage, QKeyEvent, QResizeEvent, QShowEvent, QWheelEvent
 from PyQt6.QtWidgets import QButtonGroup, QHBoxLayout, QScrollArea, QWidget
 
+from gazelab.core.attention import AttentionMap
 from gazelab.core.picture import Picture
-from gazelab.ui.canvas import Heat
+from gazelab.ui.canvas import Heat, heat_of
 from gazelab.ui.look import ALL_TOKENS
 from gazelab.ui.thumbnail import Thumbnails
 from gazelab.ui.token_tile import HEIGHT_PX, THUMBNAIL, TokenTile
 
 Top = tuple[tuple[str, float], ...]
+MapOf = Callable[[int], AttentionMap | None]
 
 _VISIBLE = {" ": "␣", "\n": "↵", "\t": "⇥", "": "∅"}
 _SCROLL_BAR_PX = 10
@@ -56,6 +58,11 @@ class TokenStrip(QScrollArea):
         self._tokens: list[str] = []
         self._current = ALL_TOKENS
         self._thumbnails: Thumbnails | None = None
+        self._map_of: MapOf | None = None
+        self._stale: set[int] = set()
+        bar = self.horizontalScrollBar()
+        if bar is not None:
+            bar.valueChanged.connect(lambda _value: self._draw_in_sight())
 
     @property
     def tokens(self) -> tuple[str, ...]:
@@ -97,7 +104,7 @@ class TokenStrip(QScrollArea):
             self._row.removeWidget(old)
             old.hide()
             old.deleteLater()
-        self._tokens = []
+        self._tokens, self._stale = [], set()
         self._current = ALL_TOKENS
         for k, token in enumerate(tokens):
             self.append(token, top[k] if k < len(top) else ())
@@ -114,11 +121,21 @@ class TokenStrip(QScrollArea):
         below = "" if math.isnan(p) else self.tr("p = {p:.2f}").format(p=p)
         self._add(number, readable(token), below, self._tip(number, top))
 
-    def set_heat(self, index: int, heat: Heat | None) -> None:
-        """Draw a token's small map."""
-        tile = self.tile(index)
-        if tile is not None:
-            tile.set_map(self._small(heat))
+    def set_maps(self, map_of: MapOf, changed: Iterable[int]) -> None:
+        """Take where small maps come from; those that changed are drawn as soon as they are in sight.
+
+        Parameters
+        ----------
+        map_of : callable
+            Gives the map of a token or of `ALL_TOKENS`.
+        changed : iterable of int
+        """
+        self._map_of = map_of
+        self._stale.update(changed)
+        if self._stale:
+            self._draw_in_sight()
+            # A tile that was just added has no place yet.
+            QTimer.singleShot(0, self._draw_in_sight)
 
     def set_shares(self, shares: Sequence[float] | None) -> None:
         """Show how much of each token's attention on the chart fell on one patch; None takes it away."""
@@ -161,6 +178,16 @@ class TokenStrip(QScrollArea):
             case _:
                 super().keyPressEvent(a0)
 
+    def resizeEvent(self, a0: QResizeEvent | None) -> None:
+        """Draw what came in sight."""
+        super().resizeEvent(a0)
+        QTimer.singleShot(0, self._draw_in_sight)
+
+    def showEvent(self, a0: QShowEvent | None) -> None:
+        """Draw what came in sight."""
+        super().showEvent(a0)
+        QTimer.singleShot(0, self._draw_in_sight)
+
     def wheelEvent(self, a0: QWheelEvent | None) -> None:
         """Scroll sideways with a plain wheel, too."""
         bar = self.horizontalScrollBar()
@@ -178,6 +205,16 @@ class TokenStrip(QScrollArea):
         made.set_map(self._small(None))
         self._group.addButton(made, self._id(index))
         self._row.insertWidget(self._row.count() - 1, made)
+
+    def _draw_in_sight(self) -> None:
+        for index in sorted(self._stale):
+            tile = self.tile(index)
+            if tile is None:
+                self._stale.discard(index)
+            elif self._map_of is not None and not tile.visibleRegion().isEmpty():
+                made = self._map_of(index)
+                tile.set_map(self._small(None if made is None else heat_of(made)))
+                self._stale.discard(index)
 
     def _small(self, heat: Heat | None) -> QImage | None:
         if self._thumbnails is None:
@@ -207,6 +244,9 @@ class TokenStrip(QScrollArea):
 
 
 def probability(token: str, top: Top) -> float:
-    """Give the probability of a token that was produced; NaN if it is not among the most probable."""
-    known = [p for text, p in top if text == token]
-    return known[0] if known else math.nan
+    """Give the probability of a token that was produced; NaN if it is not among the most probable.
+
+    Alone, some tokens are spelt without the blank that they begin with.
+    """
+    same = [p for text, p in top if text == token] or [p for text, p in top if text.strip() == token.strip()]
+    return same[0] if same else math.nan

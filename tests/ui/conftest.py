@@ -161,6 +161,8 @@ class SmallModel:
 def model(monkeypatch) -> SmallModel:
     made = SmallModel()
     monkeypatch.setattr("gazelab.ui.model_host.open_model", lambda name: made)
+    # What other methods it can do would be asked of torch, which takes seconds to load.
+    monkeypatch.setattr("gazelab.ui.asking.offers", lambda model: ())
     return made
 
 

@@ -91,7 +91,7 @@ def test_the_largest_number_is_the_darkest_cell(matrix, grab):
 def test_U3_a_small_map_lies_in_its_cell_the_right_way_up(matrix, grab):
     maps = np.zeros((3, 4, 6, 8), np.float32)
     maps[2, 1, 0, 7] = 1.0  # the map's upper right corner
-    matrix.set_maps(maps, np.zeros((3, 4), np.float32))
+    matrix.set_maps(maps)
     image = grab(matrix).astype(int).sum(-1)
     rect = matrix.cell_rect(2, 1)
     cell = image[rect.top() : rect.bottom(), rect.left() : rect.right()]
@@ -105,7 +105,7 @@ def test_small_maps_of_many_heads_fit_beside_the_charts(qtbot):
     qtbot.addWidget(wide)
     wide.resize(360, 100)
     wide.set_axes(tuple(range(36)), 16)
-    wide.set_maps(np.ones((36, 16, 18, 24), np.float32), np.ones((36, 16), np.float32))
+    wide.set_maps(np.ones((36, 16, 18, 24), np.float32))
     assert wide.cell_rect(0, 15).right() <= 360
     assert wide.height() >= wide.cell_rect(35, 0).bottom()
     assert not wide.grab().isNull()
