@@ -86,9 +86,11 @@ def weight_files(folder: Path) -> tuple[Path, ...]:
     if whole.is_file():
         return (whole,)
     if not (folder / INDEX).is_file():
-        parts = sorted(path for path in folder.iterdir() if WEIGHTS.fullmatch(path.name))
+        names = sorted(path.name for path in folder.iterdir())
+        check_listing(names, folder)
+        parts = [name for name in names if WEIGHTS.fullmatch(name)]
         raise AttentionError(
-            f"{INDEX} is missing, which tells what is in {parts[0].name} and the others.",
+            f"{INDEX} is missing, which tells what is in {parts[0]} and the others.",
             where=folder,
             todo=_AGAIN,
         )

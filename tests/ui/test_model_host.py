@@ -1,4 +1,5 @@
 import os
+import shutil
 import signal
 from pathlib import Path
 from types import SimpleNamespace
@@ -196,3 +197,20 @@ def test_a_killed_process_is_a_fault_and_the_next_question_is_answered(qtbot, tm
     assert host.close()
     with pytest.raises(ProcessLookupError):
         os.kill(running[0], signal.SIGCONT)
+
+
+def test_a_broken_checkpoint_is_a_fault_and_a_sound_one_answers_after_it(qtbot, host, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(Path(__file__).parents[1] / "unit" / "attention")
+    import tiny_checkpoints
+
+    sound = tiny_checkpoints.qwen_folder(tmp_path / "sound")
+    broken = Path(shutil.copytree(sound, tmp_path / "broken"))
+    (broken / "model.safetensors").write_bytes(b"\0" * 100)
+    picture = Picture.from_rgb(np.zeros((60, 90, 3), np.uint8))
+    came = []
+    for n, folder in enumerate((broken, sound, tmp_path, sound), 1):
+        host.run(str(folder), lambda model, job: model.trace(picture, "What?", 1), came.append, came.append)
+        qtbot.waitUntil(lambda n=n: len(came) == n, timeout=30_000)
+    assert "its header is damaged" in str(came[0])
+    assert "holds no config.json" in str(came[2])
+    assert len(came[1].tokens) == len(came[3].tokens) == 1

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -26,7 +27,7 @@ class Hub:
     files : dict
         Name to content.
     asked : list of str
-        "GET name first-byte" of each content that was fetched.
+        "GET name first-byte" of each content that was fetched, and "LIST" for each look at its list.
     cut_after : dict
         Name to how many bytes a connection gives before it is cut.
     ranges : bool
@@ -77,6 +78,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(403, b"{}", body, {"X-Error-Code": "GatedRepo"})
         elif path.startswith(f"api/models/{hub.name}"):
             revision = path.removeprefix(f"api/models/{hub.name}").removeprefix("/revision/")
+            hub.asked.append("LIST")
             if revision in ("", "main", COMMIT):
                 self._send(200, json.dumps(hub.listing()).encode(), body)
             else:
@@ -131,3 +133,18 @@ def serving(hub: Hub) -> Iterator[str]:
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+def use(monkeypatch: Any, address: str, cache: Path) -> None:
+    """Let the hub's library, which read its settings at import, ask this hub and keep files in a folder."""
+    import huggingface_hub
+    from huggingface_hub import constants
+
+    template = constants.HUGGINGFACE_CO_URL_TEMPLATE.replace(constants.ENDPOINT, address)
+    monkeypatch.setattr(constants, "ENDPOINT", address)
+    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
+    monkeypatch.setattr(huggingface_hub.hf_api.api, "endpoint", address)
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(cache))
+    monkeypatch.setattr(constants, "HF_HUB_DISABLE_TELEMETRY", True)
+    monkeypatch.setenv("HF_HUB_DISABLE_IMPLICIT_TOKEN", "1")

@@ -353,3 +353,11 @@ def test_a_checkpoint_of_the_hub_is_named_by_its_commit(folder, tmp_path, monkey
     assert find_folder("someone/a-model", ModelOptions(revision=commit)).name == commit
     (home / "snapshots" / commit / "model.safetensors").unlink()
     refused("someone/a-model", r"is not whole: .*Finish the download with --download")
+
+
+def test_a_folder_without_weights_has_no_size_and_says_so(tmp_path):
+    with pytest.raises(AttentionError, match=r"holds no config\.json"):
+        stored_bytes(tmp_path)
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(AttentionError, match=r"no \*\.safetensors file"):
+        stored_bytes(tmp_path)

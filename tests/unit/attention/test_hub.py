@@ -6,9 +6,10 @@ import pytest
 import tiny_checkpoints
 from huggingface_hub import constants
 from huggingface_hub.utils import close_session
-from loopback_hub import COMMIT, Hub, serving
+from loopback_hub import COMMIT, Hub, serving, use
 
 from gazelab.attention import hub as hub_module
+from gazelab.attention.base import open_model
 from gazelab.attention.hub import cached_folder, commit_of, plan_download
 from gazelab.attention.hub_download import download, is_content
 from gazelab.core.errors import AttentionError, Cancelled
@@ -29,14 +30,7 @@ def folder(tmp_path_factory):
 def hub(folder, tmp_path, monkeypatch):
     made = Hub(NAME, folder)
     with serving(made) as address:
-        template = constants.HUGGINGFACE_CO_URL_TEMPLATE.replace(constants.ENDPOINT, address)
-        monkeypatch.setattr(constants, "ENDPOINT", address)
-        monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
-        monkeypatch.setattr(huggingface_hub.hf_api.api, "endpoint", address)
-        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-        monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
-        monkeypatch.setattr(constants, "HF_HUB_DISABLE_TELEMETRY", True)
-        monkeypatch.setenv("HF_HUB_DISABLE_IMPLICIT_TOKEN", "1")
+        use(monkeypatch, address, tmp_path / "cache")
         yield made
         close_session()
 
@@ -50,7 +44,7 @@ def test_a_plan_says_the_size_before_anything_is_fetched(hub, folder):
     assert plan.total_bytes == sum((folder / name).stat().st_size for name in names)
     assert plan.left_bytes == plan.total_bytes
     assert plan.commit == COMMIT
-    assert hub.asked == []
+    assert hub.asked == ["LIST"]
 
 
 def test_a_download_is_found_afterwards_where_every_program_looks(hub, folder):
@@ -66,7 +60,19 @@ def test_a_download_is_found_afterwards_where_every_program_looks(hub, folder):
     assert told == sorted(told)
     fetched = list(hub.asked)
     assert download(plan_download(NAME)) == there
-    assert hub.asked == fetched  # nothing is fetched twice
+    assert hub.asked == [*fetched, "LIST"]  # nothing is fetched twice
+
+
+def test_nothing_is_asked_of_the_hub_unless_the_user_asked_for_it(hub, folder):
+    with pytest.raises(AttentionError, match=r"no such checkpoint on this machine.*with --download"):
+        open_model(NAME)
+    assert hub.asked == []
+    model = open_model(NAME, online=True)
+    assert model.revision == COMMIT
+    fetched = list(hub.asked)
+    assert open_model(NAME).revision == COMMIT
+    assert open_model(NAME, online=True, revision=COMMIT).revision == COMMIT
+    assert hub.asked == fetched  # what is whole here is taken as it is
 
 
 def test_a_download_that_was_stopped_goes_on_where_it_stopped(hub, folder):
@@ -131,7 +137,7 @@ def test_no_room_on_the_disk_is_said_before_anything_is_fetched(hub, monkeypatch
     monkeypatch.setattr(hub_module.shutil, "disk_usage", lambda path: usage)
     with pytest.raises(AttentionError, match="still to be downloaded, and the disk has 0 MB free"):
         download(plan)
-    assert hub.asked == []
+    assert hub.asked == ["LIST"]
 
 
 def test_a_disk_that_fills_up_meanwhile_is_one_sentence(hub, monkeypatch):
