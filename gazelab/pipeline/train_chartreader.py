@@ -17,6 +17,7 @@ from gazelab.attention.chartreader.training.data import (
     ReadingTarget,
     TrainingChart,
     TrainingQuestion,
+    Word,
 )
 from gazelab.attention.chartreader.training.export import export_weights
 from gazelab.charts.item import Element
@@ -68,7 +69,9 @@ class SyntheticChartSource:
             for q in ask(rng, chart, n_questions, PRACTICE if practice else WEIGHTS)
         )
         reading = tuple(reading_target(chart, e) for e in chart.elements if e.data)
-        return TrainingChart(chart.picture, reading, questions, glyphs(chart))
+        named = [element for element in chart.elements if element.role in ("label", "legend")]
+        words = tuple(Word(e.text, box) for e, box in zip(named, _boxes(named), strict=True))
+        return TrainingChart(chart.picture, reading, questions, glyphs(chart), words)
 
 
 def training_question(chart: Chart, question: Question) -> TrainingQuestion:

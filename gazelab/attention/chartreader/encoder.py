@@ -3,20 +3,40 @@
 from __future__ import annotations
 
 import itertools
+from typing import NamedTuple
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from gazelab.attention.chartreader.attention_layers import CellPositions, FeedForward, MultiHeadAttention
+
+CELL_COLUMNS = 4
+"""Columns of the line reader in a cell."""
+WINDOW = 24
+"""Columns that a cell gathers letters from: its own and ten on each side, 96 px of the model's picture."""
+
+
+class Line(NamedTuple):
+    """What the line reader knows.
+
+    `columns` is (batch, channel, row, column) at 8 px by 4 px; `letters` (batch, model width, row, column)
+    the letter of a column in its place; `gates` (batch, `WINDOW`, cell row, cell column), before the sigmoid,
+    tells which columns round a cell belong to the word that the cell shows.
+    """
+
+    columns: Tensor
+    letters: Tensor
+    gates: Tensor
 
 
 class LineReader(nn.Module):
     """Reads along lines of text: columns of 4 px (about one letter), rows of 8 px.
 
     Wide and flat convolutions, dilated more and more (Yu and Koltun 2016), let a column know the letters
-    before it, so that it can tell which letter of its word it shows. "This letter in this place" is a
-    conjunction, so two views of a column are multiplied (the bilinear unit of Shazeer 2020), and the
-    products are summed up over the columns and rows of each cell of 16x16 px.
+    beside it, so that it can tell which letter of its word it shows. "This letter in this place" is a
+    conjunction, so two views of a column are multiplied (the bilinear unit of Shazeer 2020). Each cell of
+    16x16 px then gathers the letters of the word at its centre, from as far as `WINDOW` columns reach.
     """
 
     def __init__(self, inputs: int, channels: int, width: int) -> None:
@@ -26,18 +46,23 @@ class LineReader(nn.Module):
             nn.Conv2d(channels, channels, (1, 5), padding=(0, 2 * step), dilation=(1, step))
             for step in (1, 2, 4)
         )
-        self.mix = nn.ModuleList(nn.Conv2d(channels, channels, 1) for _ in self.along)
+        mixes = [nn.Conv2d(channels, channels, 1) for _ in self.along]
+        self.mix = nn.ModuleList(mixes)
         self.letter = nn.Conv2d(channels, width, 1)
         self.place = nn.Conv2d(channels, width, 1)
+        self.gate = nn.Conv2d(channels, WINDOW, (2, 4), stride=(2, 4))
         self.leave = nn.Conv2d(width, width, 1)
-        for module in (self.enter, *self.along, *self.mix, self.letter, self.place, self.leave):
+        for module in (self.enter, *self.along, self.letter, self.place):
             nn.init.kaiming_normal_(module.weight, nonlinearity="relu")
             nn.init.zeros_(module.bias)
-        for module in (*self.mix, self.leave):
-            # Small at first: the path adds to what the stem sees and does not drown it.
-            module.weight.data.mul_(0.3)
+        for mix in mixes:
+            nn.init.kaiming_normal_(mix.weight, nonlinearity="linear")
+            mix.weight.data.mul_(0.2)
+        # Letters go to the cell as they are, and small: the path adds to what the stem sees.
+        nn.init.dirac_(self.leave.weight)
+        self.leave.weight.data.mul_(0.1)
 
-    def forward(self, quarter: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(self, quarter: Tensor) -> tuple[Line, Tensor]:
         """Read a quarter of the picture's resolution.
 
         Parameters
@@ -47,15 +72,26 @@ class LineReader(nn.Module):
 
         Returns
         -------
-        lines
-            (batch, channel, height / 8, width / 4).
+        line
+            What was read.
         cells
             (batch, model width, height / 16, width / 16).
         """
         x = functional.relu(self.enter(quarter))
         for along, mix in zip(self.along, self.mix, strict=True):
             x = x + mix(functional.relu(along(x)))
-        return x, self.leave(functional.avg_pool2d(self.letter(x) * self.place(x), (2, 4)))
+        even = x * (x.square().mean(1, keepdim=True) + 1.0).rsqrt()  # products of large numbers run away
+        line = Line(x, self.letter(even) * self.place(even), self.gate(x))
+        return line, self.leave(gather(line))
+
+
+def gather(line: Line) -> Tensor:
+    """(batch, width, cell row, cell column): the letters of the columns whose gates are open, summed up."""
+    rows = functional.avg_pool2d(line.letters, (2, 1))
+    before = (WINDOW - CELL_COLUMNS) // 2
+    windows = functional.pad(rows, (before, before)).unfold(3, WINDOW, CELL_COLUMNS)
+    gathered: Tensor = torch.einsum("bwrcd,bdrc->bwrc", windows, line.gates.sigmoid())
+    return gathered
 
 
 class ConvolutionStem(nn.Module):
@@ -83,21 +119,21 @@ class ConvolutionStem(nn.Module):
         """(batch, 3, height, width) of ink to (batch, cell, model width), row-major."""
         return self.stages(picture)[1]
 
-    def stages(self, picture: Tensor) -> tuple[Tensor | None, Tensor]:
-        """Give what the line reader knows, (batch, channel, row, column) or None, and the cells."""
+    def stages(self, picture: Tensor) -> tuple[Line | None, Tensor]:
+        """Give what the line reader knows, None without one, and the cells."""
         x = picture
-        lines = read = None
+        line = read = None
         for i, convolution in enumerate(self.convolutions):
             x = convolution(x)
             if i < len(self.convolutions) - 1:
                 x = functional.relu(x)
             if i == 1 and self.lines is not None:
-                lines, read = self.lines(x)
+                line, read = self.lines(x)
             if i == 2:
                 x = x + functional.relu(self.refine(x))
         if read is not None:
             x = x + read
-        return lines, self.norm(x.flatten(2).transpose(1, 2))
+        return line, self.norm(x.flatten(2).transpose(1, 2))
 
 
 class EncoderLayer(nn.Module):

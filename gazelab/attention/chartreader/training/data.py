@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from gazelab.attention.chartreader.encoder import CELL_COLUMNS, WINDOW
 from gazelab.attention.chartreader.network import NetworkConfig
 from gazelab.attention.chartreader.preprocess import shrink, to_input
 from gazelab.attention.chartreader.spelling import SLOTS, SpellingTokenizer
@@ -54,6 +55,14 @@ class Glyph:
 
 
 @dataclass(frozen=True)
+class Word:
+    """A label that is drawn in a box of the picture."""
+
+    text: str
+    box: BoxNorm
+
+
+@dataclass(frozen=True)
 class Look:
     """Boxes that should be looked at when the answer's character number `character` is chosen."""
 
@@ -79,6 +88,7 @@ class TrainingChart:
     reading: tuple[ReadingTarget, ...]
     questions: tuple[TrainingQuestion, ...]
     glyphs: tuple[Glyph, ...] = ()
+    words: tuple[Word, ...] = ()
 
 
 class ChartSource(Protocol):
@@ -120,7 +130,8 @@ class Batch:
     """Tensors of several charts; `kinds` has one entry per text, charts' texts together.
 
     `glyphs` is (glyph, 4): picture, row and column of the line reader, and place in the word;
-    `glyph_cells` (glyph,) indexes (picture * cell); `characters` (glyph,) are their ids.
+    `characters` (glyph,) are their ids. `word_cells` (word,) indexes (picture * cell), `words` are their
+    letters (word, place), and `word_gates` (word, window) is 1 at the columns that belong to the word.
     `looks` is (look, 2): text and token; `look_cells` (look, cell) bool.
     """
 
@@ -130,8 +141,10 @@ class Batch:
     kinds: tuple[str, ...]
     reading: Reading
     glyphs: Tensor
-    glyph_cells: Tensor
     characters: Tensor
+    word_cells: Tensor
+    words: Tensor
+    word_gates: Tensor
     looks: Tensor
     look_cells: Tensor
 
@@ -147,7 +160,8 @@ def collate(
     pictures = [shrink(c.picture, config.picture_width_px, config.picture_height_px) for c in charts]
     questions = [c.questions[i % len(c.questions)] for c in charts for i in range(n_questions)]
     ids, targets, begins = _encode_texts(questions, tokenizer)
-    glyphs, glyph_cells, characters = _encode_glyphs(charts, tokenizer, config)
+    glyphs, characters = _encode_glyphs(charts, tokenizer, config)
+    word_cells, words, word_gates = _encode_words(charts, tokenizer, config)
     looks, look_cells = _encode_looks(questions, begins, config)
     return Batch(
         pictures=to_input(np.stack(pictures)),
@@ -156,8 +170,10 @@ def collate(
         kinds=tuple(q.kind for q in questions),
         reading=_encode_reading(charts, tokenizer, colours, config),
         glyphs=glyphs,
-        glyph_cells=glyph_cells,
         characters=characters,
+        word_cells=word_cells,
+        words=words,
+        word_gates=word_gates,
         looks=looks,
         look_cells=look_cells,
     )
@@ -188,23 +204,37 @@ def _cell_of(x_norm: float, y_norm: float, rows: int, columns: int) -> tuple[int
 
 def _encode_glyphs(
     charts: Sequence[TrainingChart], tokenizer: SpellingTokenizer, config: NetworkConfig
-) -> tuple[Tensor, Tensor, Tensor]:
-    places, cells, characters = [], [], []
-    line_rows, line_columns = (
-        config.picture_height_px // LINE_ROW_PX,
-        config.picture_width_px // LINE_COLUMN_PX,
-    )
+) -> tuple[Tensor, Tensor]:
+    places, characters = [], []
+    rows, columns = config.picture_height_px // LINE_ROW_PX, config.picture_width_px // LINE_COLUMN_PX
     for c, chart in enumerate(charts):
         for glyph in chart.glyphs:
             if glyph.place >= SLOTS - 1:
                 continue
-            row, column = _cell_of(glyph.x_norm, glyph.y_norm, line_rows, line_columns)
+            row, column = _cell_of(glyph.x_norm, glyph.y_norm, rows, columns)
             places.append((c, row, column, glyph.place))
-            row, column = _cell_of(glyph.x_norm, glyph.y_norm, config.rows, config.columns)
-            cells.append((c * config.rows + row) * config.columns + column)
             characters.append(tokenizer.id_of(glyph.character.lower()))
     glyphs = torch.tensor(places, dtype=torch.long).reshape(-1, 4)
-    return glyphs, torch.tensor(cells, dtype=torch.long), torch.tensor(characters, dtype=torch.long)
+    return glyphs, torch.tensor(characters, dtype=torch.long)
+
+
+def _encode_words(
+    charts: Sequence[TrainingChart], tokenizer: SpellingTokenizer, config: NetworkConfig
+) -> tuple[Tensor, Tensor, Tensor]:
+    cells, gates = [], []
+    offsets = np.arange(WINDOW) - (WINDOW - CELL_COLUMNS) // 2
+    every = [(c, word) for c, chart in enumerate(charts) for word in chart.words]
+    for c, word in every:
+        left, top, right, bottom = word.box
+        row, column = _cell_of((left + right) / 2, (top + bottom) / 2, config.rows, config.columns)
+        cells.append((c * config.rows + row) * config.columns + column)
+        centres = (column * CELL_COLUMNS + offsets + 0.5) * LINE_COLUMN_PX / config.picture_width_px
+        gates.append((centres > left) & (centres < right))
+    return (
+        torch.tensor(cells, dtype=torch.long),
+        _spelled([word.text for _, word in every], tokenizer),
+        torch.from_numpy(np.array(gates, dtype=np.float32).reshape(-1, WINDOW)),
+    )
 
 
 def _encode_looks(

@@ -29,7 +29,7 @@ from gazelab.attention.chartreader.training.losses import (
     ReadingHeads,
     answer_loss,
     exact_answers,
-    glyph_loss,
+    line_loss,
     look_loss,
     reading_loss,
 )
@@ -123,16 +123,16 @@ class Trainer:
         schedule, embedding = self.config.schedule, self.network.embedding
         assert isinstance(embedding, SpelledEmbedding)
         with torch.autocast("cpu", torch.bfloat16, enabled=self.config.bfloat16):
-            lines, cells = self.network.encoder.stem.stages(batch.pictures)
-            assert lines is not None
-            glyphs = glyph_loss(self.heads, embedding, lines, cells, batch)
+            line, cells = self.network.encoder.stem.stages(batch.pictures)
+            assert line is not None
+            read = line_loss(self.heads, embedding, line, cells, batch)
             if not schedule.cells_at(self.step):
-                return glyphs.total, {"glyph_loss": float(glyphs.total.detach()), **glyphs.right}
+                return read.total, {"line_loss": float(read.total.detach()), **read.right}
             memory = self.network.encoder.mix(cells)
             fetched = schedule.fetched_weight_at(self.step)
             reading = reading_loss(self.heads, embedding, memory, batch.reading, self.colours, fetched)
-            report = {"reading_loss": float(reading.total.detach()), **glyphs.right, **reading.right}
-            side = reading.total + schedule.glyph_weight * glyphs.total
+            report = {"reading_loss": float(reading.total.detach()), **read.right, **reading.right}
+            side = reading.total + schedule.line_weight * read.total
             if not schedule.answers_at(self.step):
                 return side, report
             logits, weights = self.network.decode(batch.ids, memory)

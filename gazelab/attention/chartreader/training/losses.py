@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from gazelab.attention.chartreader.encoder import Line
 from gazelab.attention.chartreader.network import NetworkConfig
 from gazelab.attention.chartreader.spelled_embedding import SpelledEmbedding
 from gazelab.attention.chartreader.spelling import SLOTS
@@ -56,27 +57,32 @@ class Loss:
     right: dict[str, float]
 
 
-def glyph_loss(
-    heads: ReadingHeads, embedding: SpelledEmbedding, lines: Tensor, cells: Tensor, batch: Batch
+def line_loss(
+    heads: ReadingHeads, embedding: SpelledEmbedding, line: Line, cells: Tensor, batch: Batch
 ) -> Loss:
-    """Cross-entropy of each letter and its place: at its column of the line reader, and at its cell.
+    """Cross-entropy of each letter and its place at its column, and of each word at its cell.
 
-    `lines` and `cells` are the stem's, (batch, channel, row, column) and (batch, cell, width).
+    Also of which columns belong to the word. `line` and `cells` are the stem's.
     """
     picture, row, column, place = batch.glyphs.unbind(1)
-    at = lines[picture, :, row, column]
+    at = line.columns[picture, :, row, column]
     characters, places = heads.line_character(at).float(), heads.line_place(at).float()
-    at_cells = cells.flatten(0, 1)[batch.glyph_cells]
-    mine = (embedding.letters(at_cells).float() * heads.sharpness)[torch.arange(len(place)), place]
+    placed = embedding.letters(line.letters[picture, :, row, column])[torch.arange(len(place)), place]
+    words = heads.spelled("label", embedding, cells.flatten(0, 1)[batch.word_cells])
+    gates = line.gates.flatten(2).transpose(1, 2).flatten(0, 1)[batch.word_cells].float()
     total = (
         functional.cross_entropy(characters, batch.characters)
         + functional.cross_entropy(places, place)
-        + functional.cross_entropy(mine, batch.characters)
+        + functional.cross_entropy(placed.float() * heads.sharpness, batch.characters)
+        + functional.cross_entropy(words.flatten(0, 1), batch.words.flatten(), ignore_index=IGNORED)
+        + functional.binary_cross_entropy_with_logits(gates, batch.word_gates)
     )
     right = {
         "letter": _mean(characters.argmax(-1) == batch.characters),
         "place": _mean(places.argmax(-1) == place),
-        "letter in cell": _mean(mine.argmax(-1) == batch.characters),
+        "letter in place": _mean(placed.argmax(-1) == batch.characters),
+        "word": _mean(((words.argmax(-1) == batch.words) | (batch.words == IGNORED)).all(-1)),
+        "gate": _mean((gates > 0) == (batch.word_gates > 0.5)),
     }
     return Loss(total, right)
 

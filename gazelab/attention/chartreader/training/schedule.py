@@ -29,7 +29,7 @@ class Schedule:
     reading_weight_end: float = 0.15
     reading_falls_from_step: int = 2500
     reading_falls_steps: int = 1000
-    glyph_weight: float = 0.5
+    line_weight: float = 0.5
     look_weight: float = 0.1
 
     def lr_at(self, step: int, progress: float) -> float:

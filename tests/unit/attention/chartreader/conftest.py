@@ -14,6 +14,7 @@ from gazelab.attention.chartreader.training.data import (
     ReadingTarget,
     TrainingChart,
     TrainingQuestion,
+    Word,
 )
 
 INKS = {"red": (220, 30, 30), "blue": (30, 60, 220)}
@@ -38,7 +39,9 @@ class SquareSource:
             TrainingQuestion("What color is it?", colour, "colour", (Look(0, (box,)),)),
             TrainingQuestion("How many?", "1", "count"),
         )
-        return TrainingChart(picture, (target,), questions[:n_questions], (Glyph(x, y, colour[0], 0),))
+        return TrainingChart(
+            picture, (target,), questions[:n_questions], (Glyph(x, y, colour[0], 0),), (Word(colour, box),)
+        )
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from gazelab.attention.chartreader.attention_layers import (
     ShiftConvolution,
 )
 from gazelab.attention.chartreader.decoder import causal_mask
-from gazelab.attention.chartreader.encoder import ConvolutionStem, LineReader
+from gazelab.attention.chartreader.encoder import WINDOW, ConvolutionStem, Line, LineReader, gather
 from gazelab.attention.chartreader.network import ChartReaderNetwork, NetworkConfig
 
 
@@ -66,21 +66,36 @@ def test_the_line_reader_sees_along_the_line_and_not_across_it() -> None:
     blank = torch.zeros(1, 4, 16, 64)
     marked = blank.clone()
     marked[:, :, 8, 30] = 3.0
-    changed = (reader(blank)[0] - reader(marked)[0]).detach().abs().sum(1)[0]
+    line, cells = reader(blank)
+    changed = (line.columns - reader(marked)[0].columns).detach().abs().sum(1)[0]
     assert changed.shape == (8, 64)
     rows, columns = changed.sum(1).nonzero().flatten(), changed.sum(0).nonzero().flatten()
     assert rows.min() >= 3
     assert rows.max() <= 5
     assert columns.min() < 20
     assert columns.max() > 40
-    assert reader(blank)[1].shape == (1, 16, 4, 16)
+    assert cells.shape == (1, 16, 4, 16)
+
+
+def test_a_cell_gathers_the_letters_whose_gates_are_open() -> None:
+    letters = torch.zeros(1, 1, 2, 64)
+    letters[0, 0, :, :] = torch.arange(64.0)
+    gates = torch.full((1, WINDOW, 1, 16), -50.0)
+    gates[0, 10:14, 0, 5] = 50.0  # a cell's own columns
+    gates[0, 0, 0, 6] = 50.0  # the farthest on the left
+    gathered = gather(Line(letters, letters, gates))
+    assert gathered[0, 0, 0, 5] == 20 + 21 + 22 + 23
+    assert gathered[0, 0, 0, 6] == 24 - 10
+    assert gathered.sum() == 86 + 14
 
 
 def test_a_network_with_a_line_reader_gives_the_same_cells(tiny: dict[str, Any]) -> None:
     net = network(tiny)
-    lines, _ = net.encoder.stem.stages(torch.zeros(1, 3, 48, 64))
-    assert lines is not None
-    assert lines.shape == (1, 8, 6, 16)
+    line, _ = net.encoder.stem.stages(torch.zeros(1, 3, 48, 64))
+    assert line is not None
+    assert line.columns.shape == (1, 8, 6, 16)
+    assert line.letters.shape == (1, 32, 6, 16)
+    assert line.gates.shape == (1, WINDOW, 3, 4)
     assert net.encode(torch.zeros(1, 3, 48, 64)).shape == (1, 12, 32)
 
 

@@ -69,7 +69,7 @@ def test_letters_come_first_and_move_the_stem_alone(squares: ChartSource, tiny: 
     trainer = Trainer(squares, config(schedule=Schedule(warmup_steps=1, cells_from_step=1)), tiny)
     before = {name: value.clone() for name, value in trainer.network.state_dict().items()}
     report = trainer.train_step()
-    assert set(report) == {"glyph_loss", "letter", "place", "letter in cell"}
+    assert set(report) == {"line_loss", "letter", "place", "letter in place", "word", "gate"}
     moved = {n for n, v in trainer.network.state_dict().items() if not torch.equal(v, before[n])}
     assert moved
     assert all(name.startswith(("encoder.stem.", "embedding.places")) for name in moved)
@@ -94,7 +94,7 @@ def test_batch_asks_for_the_answer_only_and_at_the_right_cell(
     # The token that predicts the answer's first character is the one that asks for it.
     assert tokenizer.tokens[batch.ids[0, :, 0][row != IGNORED][0]] == "<answer>"
     cell = int(chart.reading[0].y_norm * 3) * 4 + int(chart.reading[0].x_norm * 4)
-    assert batch.reading.cells.tolist() == batch.glyph_cells.tolist() == [cell]
+    assert batch.reading.cells.tolist() == batch.word_cells.tolist() == [cell]
     ink = batch.pictures[0].sum(0).reshape(3, 16, 4, 16).sum((1, 3)).flatten()
     assert int(ink.argmax()) == cell
 
@@ -111,6 +111,12 @@ def test_a_look_is_asked_of_the_token_that_predicts_it_at_the_cells_of_its_box(
     maps = torch.zeros(1, 4, 2 * length, 12)
     maps[0, 1, look[1]] = batch.look_cells[0] * share
     assert float(look_loss([maps, maps], batch).total) == pytest.approx(-np.log(share))
+
+
+def test_gates_are_open_at_the_columns_of_the_word(squares: ChartSource, tiny: dict[str, Any]) -> None:
+    _, batch, _ = one_chart(squares, tiny)
+    # The square is as wide as its cell: the cell's own four columns, in the middle of the window.
+    assert batch.word_gates[0].nonzero().flatten().tolist() == [10, 11, 12, 13]
 
 
 def test_spelled_targets_end_with_the_word_and_leave_out_what_is_not_told(
