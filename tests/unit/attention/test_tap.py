@@ -1,9 +1,12 @@
+import copy
+
 import numpy as np
 import pytest
 import tiny_models as tiny
 import torch
 from torch import nn
-from transformers import DynamicCache, GPT2Config, GPT2LMHeadModel, StaticCache
+from torch.utils._python_dispatch import TorchDispatchMode
+from transformers import DynamicCache, GPT2Config, GPT2LMHeadModel, LlamaForCausalLM, StaticCache
 
 from gazelab.attention.eager import eager_memory_bytes, weights_in
 from gazelab.attention.implementations import attention_implementations
@@ -432,3 +435,27 @@ def test_an_encoders_padding_is_never_looked_at():
         shares = row.weights.sum(-1) + row.sink_share + row.text_share
         np.testing.assert_allclose(shares, 1, atol=1e-6)
         np.testing.assert_allclose(row.sink_share, row.text_weights[..., 0], atol=1e-6)
+
+
+class Waits(TorchDispatchMode):
+    """Counts the times that the program waits for a value: on a GPU each one empties the queue of work."""
+
+    n = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.n += func is torch.ops.aten._local_scalar_dense.default
+        return func(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize("n_layers", [3, 6])
+def test_a_pass_waits_for_the_device_once_however_many_layers(n_layers):
+    config, ids = copy.deepcopy(tiny.llama().config), tiny.prompt(9)
+    config.num_hidden_layers = n_layers
+    model = LlamaForCausalLM(config).eval()
+    with torch.no_grad():
+        with Waits() as plain:
+            model(ids)
+        with AttentionTap(model, picture=[3, 4]) as tap, Waits() as tapped:
+            model(ids)
+    assert len(tap.captured[0].layers) == n_layers
+    assert tapped.n - plain.n <= 1
