@@ -123,18 +123,13 @@ class RerunEmbedded:
         config = network.config
         small = shrink(picture.rgb, config.picture_width_px, config.picture_height_px)
         before: list[Any] = [*tokenizer.question(question, config.positions - longest)]
-        read = [*before, *(_token(tokenizer, i) for i in ids)]
+        read = [*before, *(tokenizer.row(i) for i in ids)]
         memory = network.encode(to_input(small[None]))
         logits = network.decode(torch.tensor([read]), memory)[0][0, len(before) - 1 :].float()
         barred = torch.zeros_like(logits, dtype=torch.bool)
         barred[:, [tokenizer.id_of(token) for token in SPECIAL]] = True
         barred[1:, tokenizer.end] = False  # as in the model's own answer: its first token is never the end
         return logits.masked_fill(barred, float("-inf")), len(before)
-
-
-def _token(tokenizer: Any, token_id: int) -> Any:
-    """Give what stands for a token in the network's input: a row of numbers where words are spelled."""
-    return tokenizer.row(token_id) if hasattr(tokenizer, "row") else token_id
 
 
 @contextmanager

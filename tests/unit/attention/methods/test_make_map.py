@@ -1,6 +1,8 @@
 """Every method on a tiny checkpoint and on the embedded model, and what each refuses."""
 
 import json
+import subprocess
+import sys
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -233,3 +235,11 @@ def test_every_method_cites_its_source_and_cost():
         assert entry.about.endswith(".")
         assert entry.cost
         json.dumps(entry.to_json())
+
+
+def test_choosing_a_method_loads_no_torch():
+    code = (
+        "import sys, gazelab.attention.methods, gazelab.attention.causal, gazelab.pipeline.map_choice;"
+        "sys.exit(bool({'torch', 'transformers'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
