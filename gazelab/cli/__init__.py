@@ -18,13 +18,14 @@ import typer
 
 from gazelab import __version__
 from gazelab.cli.attend import attend
+from gazelab.cli.chartreader import train_chartreader
 from gazelab.cli.corrections import corrections, recalibrate, shift, undo
 from gazelab.cli.options import DataOption, JsonOption, SeedOption, data_root, quit_with
 from gazelab.cli.quality import quality
 from gazelab.cli.record import calibrate, record
 from gazelab.cli.results import compare, replay
 from gazelab.cli.sessions import session_folder, sessions_app
-from gazelab.cli.tools import doctor, evaluate_app, train_chartreader
+from gazelab.cli.tools import doctor, evaluate_app
 from gazelab.core.errors import Cancelled, GazelabError
 from gazelab.core.printable import one_line
 

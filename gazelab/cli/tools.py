@@ -1,4 +1,4 @@
-"""The verbs that check and measure: doctor, evaluate, train-chartreader."""
+"""The verbs that check and measure: doctor, evaluate."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gazelab.cli.options import DataOption, JsonOption, SeedOption, data_root, settings_of
+from gazelab.cli.options import DataOption, JsonOption, data_root, settings_of
 from gazelab.core.errors import GazelabError
 
 if TYPE_CHECKING:
@@ -120,24 +120,3 @@ def _json_ready(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _json_ready(one) for key, one in value.items()}
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def train_chartreader(
-    out: Annotated[Path, typer.Option(help="Folder of checkpoints; a run there is resumed.")],
-    minutes: Annotated[float, typer.Option(min=0.1, help="How long to train.")] = 90.0,
-    seed: SeedOption = 0,
-    threads: Annotated[int, typer.Option(min=1, help="CPU threads.")] = 1,
-    resume: Annotated[bool, typer.Option("--resume/--restart", help="Go on from a checkpoint.")] = True,
-) -> None:
-    """Train the embedded chart reader.
-
-    On drawn charts; it stops and goes on as you like.
-
-    Example: gazelab train-chartreader --out runs/reader --minutes 90
-    """
-    import logging
-
-    from gazelab.pipeline.train_chartreader import train_chartreader as run
-
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
-    run(out, minutes, seed=seed, threads=threads, resume=resume)

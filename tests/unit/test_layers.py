@@ -30,7 +30,11 @@ ALLOWED = {
 }
 """What a layer may ask for; a name that is not in its set is blocked while every module of it is imported."""
 
-TORCH_WORK = {"gazelab.pipeline.train_chartreader", "gazelab.pipeline.evaluate_chartreader"}
+TORCH_WORK = {
+    "gazelab.pipeline.train_chartreader",
+    "gazelab.pipeline.evaluate_chartreader",
+    "gazelab.pipeline.chartreader_card",
+}
 """Verbs that are work on a torch model throughout; the command line imports them when they are called."""
 
 BLOCKED_IMPORT = """
