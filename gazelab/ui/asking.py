@@ -163,6 +163,8 @@ class Asking(QObject):
             self._timer.stop()
             self._pair.set_model_note(self.tr("Answer: {answer}").format(answer=whole.answer or "–"))
             self.looking.finish(whole.answer, whole.sinks, whole.offers)
+        elif self._job is not None and self._job.cancelled:  # other work with a model has taken its place
+            self._stop_asked()
 
     def _halt(self) -> None:
         if self._job is not None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from PyQt6.QtCore import QObject
+from PyQt6.QtCore import QObject, QTimer
 
 from gazelab.attention.base import AttentionModel
 from gazelab.core.attention import AttentionTrace
@@ -16,6 +16,7 @@ from gazelab.ui.workers import Job
 from gazelab.ui.workspace import Workspace
 
 T = TypeVar("T")
+WATCH_MS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,10 @@ class Errand(QObject):
         self._asked: Asked | None = None
         self._ended: Callable[[], None] = lambda: None
         looking.changed.connect(self._look_changed)
+        # Whoever else runs the model stops this work, and nobody tells.
+        self._watch = QTimer(self)
+        self._watch.setInterval(WATCH_MS)
+        self._watch.timeout.connect(self._look_after)
 
     @property
     def running(self) -> bool:
@@ -90,6 +95,7 @@ class Errand(QObject):
             lambda fault: self._settle(lambda: failed(fault)),
             told,
         )
+        self._watch.start()
         return True
 
     def stop(self) -> None:
@@ -98,7 +104,12 @@ class Errand(QObject):
             self._job.cancel()
             self._settle(lambda: None)
 
+    def _look_after(self) -> None:
+        if self._job is not None and self._job.cancelled:
+            self._settle(lambda: None)
+
     def _settle(self, then: Callable[[], None]) -> None:
+        self._watch.stop()
         self._job = self._asked = None
         ended, self._ended = self._ended, lambda: None
         ended()

@@ -16,6 +16,7 @@ from gazelab.ui.causal_panel import CausalPanel
 from gazelab.ui.causal_run import CausalRun
 from gazelab.ui.chart_choice import ChartChoice
 from gazelab.ui.errand import Errand
+from gazelab.ui.inside import Inside
 from gazelab.ui.look_panel import LookPanel
 from gazelab.ui.method_run import MethodRun
 from gazelab.ui.model_choice import ModelChoice
@@ -64,6 +65,8 @@ class ExplorePage(Page):
         looking, tell = self.asking.looking, self._failed
         self._methods = MethodRun(self.errand, looking, self.panel.controls.method, tell)
         self._causal = CausalRun(self.errand, looking, self.pair, self.check, tell)
+        self.inside = Inside(workspace, looking, self)
+        self.panel.inside_asked.connect(self.inside.open)
         self._smoother: LiveSmoother | None = None
         self._smooth = QCheckBox(self.tr("Smooth"))
         self._smooth.setChecked(workspace.settings.view.smooth)

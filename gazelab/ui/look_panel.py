@@ -35,11 +35,14 @@ class LookPanel(QWidget):
         The matrix is to show something else.
     check_asked
         The user wants to know whether what the map shows matters to the answer.
+    inside_asked
+        The user wants to see how the model works.
     """
 
     changed = pyqtSignal()
     measure_changed = pyqtSignal()
     check_asked = pyqtSignal()
+    inside_asked = pyqtSignal()
 
     def __init__(self, above: QWidget | None = None, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -59,7 +62,13 @@ class LookPanel(QWidget):
             self.check_asked.emit,
             self.tr("Check by blanking what is most attended, and as much elsewhere"),
         )
-        self._honest.setProperty("role", "link")
+        self._inside = button(
+            self.tr("Inside the model…"),
+            self.inside_asked.emit,
+            self.tr("Next token, words, vectors, positions: how the model works, on this answer"),
+        )
+        for link in (self._honest, self._inside):
+            link.setProperty("role", "link")
         self.controls.changed.connect(self._controls_changed)
         self.matrix.picked.connect(self._picked)
         self.set_measure(MAPS)
@@ -87,6 +96,7 @@ class LookPanel(QWidget):
         self.matrix.setEnabled(False)
         self.shares.set_shares(None)
         self.controls.method.set_state(one_row=False, made=False, may_run=False)
+        self._inside.setEnabled(False)
         self._all.setEnabled(False)
         self._range = ""
         self._reading.setText("")
@@ -112,6 +122,7 @@ class LookPanel(QWidget):
             Whether the answer is complete.
         """
         self.controls.method.set_state(one_row=pick.is_one_row, made=made, may_run=may_run)
+        self._inside.setEnabled(may_run)
         padding, sinks = (mean.how.get(key) for key in ("padding_share", "sink_patch_share"))
         self.shares.set_shares(
             Shares(
@@ -200,7 +211,11 @@ class LookPanel(QWidget):
         lines.setSpacing(10)
         lines.addWidget(maps)
         lines.addWidget(heads, 1)
-        lines.addWidget(self._honest)
+        links = QHBoxLayout()
+        links.addWidget(self._honest)
+        links.addStretch(1)
+        links.addWidget(self._inside)
+        lines.addLayout(links)
 
 
 class _Room(QScrollArea):

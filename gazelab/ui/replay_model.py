@@ -64,6 +64,7 @@ class ReplayModel(QObject):
         self.trace: AttentionTrace | None = None
         self._scoring: Job | None = None
         self._tracing: Job | None = None
+        self._stopped = False
         self.looking.changed.connect(self._score)
         pair.stop_asked.connect(self._stop)
         tab.model_changed.connect(self.ask)
@@ -88,7 +89,7 @@ class ReplayModel(QObject):
         if self._shown is None:
             return
         replay, trial = self._shown
-        self.trace = None
+        self.trace, self._stopped = None, False
         self.looking.clear()
         self._set_scores(None)
         self._pair.set_model_note(self.tr("The model is reading …"), waiting=True)
@@ -103,6 +104,12 @@ class ReplayModel(QObject):
             return _Traced(trial, asked, trace, look, sinks, can_do(model), model.about)
 
         self._tracing = self._work.models.run(name, work, self._traced, self._broken, self._came)
+
+    def resume(self) -> None:
+        """Ask again if other work with a model, such as on another page, has stopped the answer."""
+        cut_off = self._tracing is not None and self._tracing.cancelled and not self._stopped
+        if cut_off and self.trace is None:
+            self.ask()
 
     def tell(self, fault: GazelabError) -> None:
         """Say on the model's side what went wrong."""
@@ -130,6 +137,7 @@ class ReplayModel(QObject):
         self._scores.set_scores(agreement)
 
     def _stop(self) -> None:
+        self._stopped = True
         if self._tracing is not None:
             self._tracing.cancel()
         self._pair.set_model_note(self.tr("Stopped."))

@@ -23,6 +23,7 @@ from gazelab.ui.causal_run import CausalRun
 from gazelab.ui.corrections_panel import CorrectionsPanel
 from gazelab.ui.errand import Errand
 from gazelab.ui.gaze_plot import GazePlot
+from gazelab.ui.inside import Inside
 from gazelab.ui.method_run import MethodRun
 from gazelab.ui.pair_view import PairView
 from gazelab.ui.parts import Page, label
@@ -90,6 +91,8 @@ class ReplayPage(Page):
         tell = self._work_failed
         self._methods = MethodRun(self.errand, looking, self.attention.panel.controls.method, tell)
         self._causal = CausalRun(self.errand, looking, self.pair, self.check, tell)
+        self.inside = Inside(workspace, looking, self)
+        self.attention.panel.inside_asked.connect(self.inside.open)
         self._question = label("", wrap=True)
         self._lay_out()
         self._add_keys()
@@ -108,6 +111,7 @@ class ReplayPage(Page):
     def enter(self) -> None:
         """Look which sessions there are."""
         self.choice.refresh()
+        self._model.resume()
 
     def seek(self, share: float) -> None:
         """Go to a share of the trial, 0..1."""

@@ -179,6 +179,7 @@ QPushButton[role="link"] {
 }
 QPushButton[role="link"]:hover { text-decoration: underline; }
 QPushButton[role="link"]:focus { border: 1px solid $accent; }
+QPushButton[role="link"]:disabled { color: $muted; background: transparent; border-style: none; }
 QPushButton[role="primary"] {
     background: $accent; color: $on_accent; border-color: $accent; font-weight: 600; padding: 8px 18px;
 }

@@ -347,3 +347,48 @@ def test_the_sums_come_with_each_token_from_the_models_thread(qtbot, page, model
     page.ask()
     qtbot.waitUntil(lambda: page.asking._whole is not None)
     assert where == ["gazelab-model"] * 2
+
+
+def test_work_that_another_page_stopped_does_not_seem_to_go_on(qtbot, answered, method, workspace):
+    method.let_go.clear()
+    choice = answered.panel.controls.method
+    choice.choose("rollout")
+    choice._run.click()
+    qtbot.waitUntil(lambda: bool(method.asked))
+    workspace.models.run("chartreader", lambda model, job: None, lambda done: None, pytest.fail)
+    qtbot.waitUntil(lambda: not answered.errand.running)
+    assert choice._run.text() == "Compute"
+
+
+def test_an_answer_that_another_page_stopped_is_asked_for_again(
+    qtbot, replay, model, session_path, workspace
+):
+    let_go = threading.Event()
+    plain = model.stream
+
+    def stream(picture, question, max_tokens=32):
+        for step in plain(picture, question):
+            assert let_go.wait(10)
+            yield step
+
+    model.stream = stream
+    replay.open_session(session_path)
+    qtbot.waitUntil(lambda: bool(model.asked))
+    replay.leave()
+    workspace.models.run("chartreader", lambda model, job: None, lambda done: None, pytest.fail)
+    let_go.set()
+    qtbot.waitUntil(lambda: not workspace.models.busy)
+    assert replay.trace is None
+    replay.enter()
+    qtbot.waitUntil(lambda: replay.trace is not None)
+
+
+def test_the_inside_of_the_model_opens_on_the_answer_that_is_shown(qtbot, answered):
+    qtbot.mouseClick(answered.panel._inside, Qt.MouseButton.LeftButton)
+    window = answered.inside.window
+    assert window is not None
+    assert window.isVisible()
+    assert "wrote: 4 2" in window._about.text()
+    answered.asking.stop()
+    assert "Ask the model a question first" in window._about.text()
+    window.close()
