@@ -184,10 +184,21 @@ def _config(folder: Path, local: dict[str, Any], grid_file: Path | None) -> Any:
 def _model(folder: Path, options: ModelOptions, quant: Any, local: dict[str, Any]) -> Any:
     placed = {} if quant is None else {"quantization_config": quant, "device_map": {"": options.device}}
     with _named(folder, "its weights cannot be loaded"):
-        model = AutoModelForImageTextToText.from_pretrained(
-            folder, dtype=options.dtype, use_safetensors=True, **placed, **local
+        model, told = AutoModelForImageTextToText.from_pretrained(
+            folder, dtype=options.dtype, use_safetensors=True, output_loading_info=True, **placed, **local
         )
+        _refuse_made_up(folder, sorted(told["missing_keys"]))
         return (model if quant is not None else model.to(options.device)).eval()
+
+
+def _refuse_made_up(folder: Path, missing: list[str]) -> None:
+    """Refuse weights that the library has made up at random, which it only warns of."""
+    if missing:
+        raise AttentionError(
+            f"{len(missing)} of its weights are not in the file, the first is {missing[0]}.",
+            where=folder,
+            todo="Download it again, or take a checkpoint in the form of this transformers release.",
+        )
 
 
 @contextmanager
