@@ -27,7 +27,7 @@ def test_a_file_without_some_weights_is_refused_with_their_names(folder):
         return {n: t for n, t in tensors.items() if n != name}
 
     rewrite(folder, without)
-    with pytest.raises(AttentionError, match=rf"1 of its weights.*layers\.1\.self_attn\.q_proj") as fault:
+    with pytest.raises(AttentionError, match=r"1 of its weights.*layers\.1\.self_attn\.q_proj") as fault:
         open_model(str(folder))
     assert gone.rsplit(".", 3)[1] in str(fault.value)
 
