@@ -243,3 +243,17 @@ def test_choosing_a_method_loads_no_torch():
         "sys.exit(bool({'torch', 'transformers'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_an_answer_that_would_go_on_or_end_is_told_apart(model, picture, monkeypatch):
+    """Three tokens of a longer answer: unchanged only where the model would stop there."""
+    rerun = rerun_of(model)
+    ids = rerun.answer(picture, QUESTION, 5)
+    assert len(ids) > 3
+    assert not rerun.expect(picture, QUESTION, ids[:3], 5).unchanged
+    assert rerun.expect(picture, QUESTION, ids[:3], 3).unchanged  # cut off there by the limit
+    if model.kind == "self":
+        monkeypatch.setattr(type(rerun), "_end_marks", lambda self: {ids[3]})
+    else:
+        monkeypatch.setattr(model.reader.tokenizer, "end", ids[3])
+    assert rerun.expect(picture, QUESTION, ids[:3], 5).unchanged
