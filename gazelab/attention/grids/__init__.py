@@ -3,7 +3,7 @@
 A family's file exports `FAMILY`, a `gazelab.attention.grids.family.Family`; its heart is `layout(inputs,
 config, width_px, height_px) -> Layout`: from what the family's picture processor made of one picture, and the
 checkpoint's configuration. To add a family, write that file, name it in `FAMILIES`, and prove it as
-`tests/unit/attention/test_qwen2_5_vl.py` does: edit one patch of a picture and watch which token changes.
+`tests/unit/attention/grids/test_qwen.py` does: edit one patch of a picture and watch which token changes.
 
 A family of your own needs no change here: install a package with an entry point of the group
 `gazelab.grids`, named as the checkpoint's `model_type`, that gives such a `Family`; or keep it in one file
@@ -100,7 +100,7 @@ def _own(found: object, where: object) -> Family:
         raise AttentionError(
             "it defines no FAMILY of gazelab.attention.grids.Family.",
             where=str(where),
-            todo="See CONTRIBUTING.md.",
+            todo="See docs/attention.md.",
         )
     return family
 
