@@ -27,10 +27,11 @@ def find_folder(
     AttentionError
         There is none, or the download failed.
     """
-    if name and Path(name).is_dir():
+    own = _own(name)
+    if own is not None:
         if options.revision is not None:
             raise AttentionError("a folder has no revisions.", where=name, todo="Leave --revision out.")
-        return Path(name)
+        return own
     folder = cached_folder(name, options.revision)
     lacks = "" if folder is None else _lacks(folder)
     if folder is not None and not lacks:
@@ -51,6 +52,17 @@ def find_folder(
         if is_hub_name(name)
         else "Give the folder of a checkpoint, an id such as owner/name, or 'chartreader'.",
     )
+
+
+def _own(name: str) -> Path | None:
+    """Give the user's own folder of that name, if there is one."""
+    try:
+        path = Path(name).expanduser()
+        if path.is_file():
+            raise AttentionError("that is a file.", where=name, todo="Give the folder that it lies in.")
+        return path if name and path.is_dir() else None
+    except (OSError, ValueError, RuntimeError):  # too long, a zero byte, no such home
+        return None
 
 
 def _lacks(folder: Path) -> str:

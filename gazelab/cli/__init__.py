@@ -20,6 +20,7 @@ from gazelab import __version__
 from gazelab.cli.attend import attend
 from gazelab.cli.chartreader import train_chartreader
 from gazelab.cli.corrections import corrections, recalibrate, shift, undo
+from gazelab.cli.models import models
 from gazelab.cli.options import DataOption, JsonOption, SeedOption, data_root, quit_with
 from gazelab.cli.quality import quality
 from gazelab.cli.record import calibrate, record
@@ -42,7 +43,7 @@ for correcting in (corrections, shift, recalibrate, undo):
     sessions_app.command()(correcting)
 app.add_typer(sessions_app, name="sessions")
 app.add_typer(evaluate_app, name="evaluate")
-for verb in (calibrate, record, replay, quality, compare, attend, doctor):
+for verb in (calibrate, record, replay, quality, compare, attend, models, doctor):
     app.command()(verb)
 app.command("train-chartreader")(train_chartreader)
 

@@ -125,7 +125,9 @@ def test_a_tokenizer_without_a_chat_template_is_named(folder):
 # What is no checkpoint, or a broken one
 
 
-@pytest.mark.parametrize("name", ["no/such-model", "/no/such/folder", "..", "", "a/b/c"])
+@pytest.mark.parametrize(
+    "name", ["no/such-model", "/no/such/folder", "..", "", "a/b/c", "a" * 5000, "nul\0", "~nobody-here/x"]
+)
 def test_what_is_no_checkpoint_on_this_machine_is_named(name):
     with pytest.raises(AttentionError):
         open_model(name)
@@ -135,6 +137,12 @@ def test_what_to_do_about_a_missing_checkpoint_is_said():
     refused("no/such-model", "no such folder, and no such checkpoint.*with --download, or use 'chartreader'")
     refused("/no/such/folder", "no such folder, .*Give the folder of a checkpoint, an id such as owner/name")
     refused("no/such-model", "in the revision v1", revision="v1")
+
+
+def test_a_folder_is_found_from_home_and_a_file_is_said_to_be_one(folder, monkeypatch):
+    monkeypatch.setenv("HOME", str(folder.parent))
+    assert find_folder("~/checkpoint") == folder
+    refused(folder / "model.safetensors", "that is a file. Give the folder")
 
 
 def test_a_folder_has_no_revisions(folder):
