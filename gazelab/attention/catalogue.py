@@ -117,7 +117,7 @@ CATALOGUE = (
     ),
     KnownCheckpoint("HuggingFaceTB/SmolVLM-Instruct", 2_246_272_880, 2, 1053, 12.31, "SmolVLM of 2.2 B."),
     KnownCheckpoint(
-        "Qwen/Qwen3-VL-2B-Instruct", 2_127_532_032, 2, 513, 3.37, "Patches of 32 px; reads charts well."
+        "Qwen/Qwen3-VL-2B-Instruct", 2_127_532_032, 2, 513, 3.37, "Patches of 32 px: few tokens."
     ),
     KnownCheckpoint("Qwen/Qwen2-VL-2B-Instruct", 2_208_985_600, 2, 630, 6.20, "Patches of 28 px."),
     KnownCheckpoint("OpenGVLab/InternVL3-2B-hf", 2_088_883_712, 2, 1792, 10.16, "As the 1 B, larger."),
@@ -127,11 +127,9 @@ CATALOGUE = (
         2,
         630,
         8.23,
-        "Widely used on charts. For research only, by its licence.",
+        "Patches of 28 px. For research only, by its licence.",
     ),
-    KnownCheckpoint(
-        "Qwen/Qwen3-VL-4B-Instruct", 4_437_815_808, 2, 513, 5.90, "The best reader of charts in this list."
-    ),
+    KnownCheckpoint("Qwen/Qwen3-VL-4B-Instruct", 4_437_815_808, 2, 513, 5.90, "As the 2 B, larger."),
     KnownCheckpoint(
         "google/paligemma2-3b-mix-448", 3_033_127_152, 2, 1024, 5.45, f"Squashed to 448 px. {_GATED}"
     ),
@@ -161,7 +159,7 @@ CATALOGUE = (
         4,
         256,
         0.94,
-        "32 query tokens: no grid of its own, the map is its Q-Former's. Weak on charts.",
+        "32 query tokens: no grid of its own, the map is its Q-Former's. Made for photographs, not for charts.",
     ),
     KnownCheckpoint(
         "llava-hf/llava-1.5-7b-hf",
@@ -172,7 +170,7 @@ CATALOGUE = (
         "The classic; its processor cuts the sides of a chart off.",
     ),
 )
-"""The first is the one to begin with; then by size, and families of their own kind at the end."""
+"""The one to begin with comes first, then about by size, and families of their own kind at the end."""
 
 
 def known(name: str) -> KnownCheckpoint | None:

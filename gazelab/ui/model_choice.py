@@ -1,19 +1,32 @@
-"""Which model is asked: the embedded one, or a checkpoint on this computer."""
+"""Which model is asked: the embedded one, a checkpoint on this computer, or one to be downloaded first."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from PyQt6.QtCore import pyqtSignal
-from PyQt6.QtWidgets import QComboBox, QFileDialog, QHBoxLayout, QWidget
+from PyQt6.QtWidgets import QComboBox, QDialog, QFileDialog, QHBoxLayout, QWidget
 
 from gazelab.attention.base import EMBEDDED
+from gazelab.attention.catalogue import CATALOGUE
+from gazelab.ui.model_download import ModelDownload
 
-_FOLDER = "\0folder"
+_FOLDER, _DOWNLOAD = "\0folder", "\0download"
+
+
+class _Box(QComboBox):
+    """Tells when its list is about to be shown."""
+
+    opened = pyqtSignal()
+
+    def showPopup(self) -> None:
+        """Bring the list up to date first."""
+        self.opened.emit()
+        super().showPopup()
 
 
 class ModelChoice(QWidget):
-    """A list of models, with an entry that opens a folder.
+    """A list of the models that are here, with entries that open a folder and that download one.
 
     Parameters
     ----------
@@ -30,17 +43,20 @@ class ModelChoice(QWidget):
 
     def __init__(self, name: str = EMBEDDED, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._box = QComboBox()
+        self._box = _Box()
         self._box.setAccessibleName(self.tr("Model"))
         self._box.setToolTip(
             self.tr(
-                "The embedded chart reader is a small teaching model. For research open the folder of a"
-                " published checkpoint, such as SmolVLM or Qwen2.5-VL. Nothing is downloaded."
+                "The embedded chart reader is a small teaching model. For research open a published"
+                " checkpoint, such as SmolVLM or Qwen2.5-VL: from a folder, or downloaded once. Nothing is"
+                " downloaded unless you ask for it."
             )
         )
         self._box.addItem(self.tr("Chart reader (small teaching model)"), EMBEDDED)
         self._box.addItem(self.tr("Checkpoint folder…"), _FOLDER)
+        self._box.addItem(self.tr("Download a model…"), _DOWNLOAD)
         self._box.activated.connect(self._activated)
+        self._box.opened.connect(self.refresh)
         self._current = EMBEDDED
         line = QHBoxLayout(self)
         line.setContentsMargins(0, 0, 0, 0)
@@ -53,20 +69,38 @@ class ModelChoice(QWidget):
         """The model chosen."""
         return self._current
 
-    def add(self, folder: str) -> None:
-        """Offer a checkpoint folder and choose it."""
-        self._box.insertItem(self._box.count() - 1, Path(folder).name, folder)
-        self._choose(folder)
+    @property
+    def names(self) -> list[str]:
+        """All that can be chosen."""
+        each = [str(self._box.itemData(i)) for i in range(self._box.count())]
+        return [name for name in each if name not in (_FOLDER, _DOWNLOAD)]
+
+    def add(self, name: str) -> None:
+        """Offer a checkpoint, by its folder or its id, and choose it."""
+        self._offer(name)
+        self._choose(name)
+
+    def refresh(self) -> None:
+        """Offer what has come onto this computer since; the list does so before it opens."""
+        for entry in CATALOGUE:
+            if entry.here == "yes":
+                self._offer(entry.name)
+
+    def _offer(self, name: str) -> None:
+        if self._box.findData(name) < 0:
+            self._box.insertItem(self._box.findData(_FOLDER), Path(name).name or name, name)
 
     def _activated(self, index: int) -> None:
-        if self._box.itemData(index) == _FOLDER:
-            folder = QFileDialog.getExistingDirectory(self, self.tr("Folder of a checkpoint"))
-            if folder:
-                self.add(folder)
-            else:
-                self._box.setCurrentIndex(self._box.findData(self._current))
+        chosen = str(self._box.itemData(index))
+        if chosen == _FOLDER:
+            chosen = QFileDialog.getExistingDirectory(self, self.tr("Folder of a checkpoint"))
+        elif chosen == _DOWNLOAD:
+            dialog = ModelDownload(self)
+            chosen = dialog.name if dialog.exec() == QDialog.DialogCode.Accepted else ""
+        if chosen:
+            self.add(chosen)
         else:
-            self._choose(str(self._box.itemData(index)))
+            self._box.setCurrentIndex(self._box.findData(self._current))
 
     def _choose(self, name: str) -> None:
         self._box.setCurrentIndex(self._box.findData(name))
