@@ -42,17 +42,19 @@ class LineReader(nn.Module):
     def __init__(self, inputs: int, channels: int, width: int) -> None:
         super().__init__()
         self.enter = nn.Conv2d(inputs, channels, 3, stride=(2, 1), padding=1)
+        # Text may lie between two rows: without this, the tail of a "y" is out of sight.
+        self.across = nn.Conv2d(channels, channels, (3, 1), padding=(1, 0))
         self.along = nn.ModuleList(
             nn.Conv2d(channels, channels, (1, 5), padding=(0, 2 * step), dilation=(1, step))
             for step in (1, 2, 4)
         )
-        mixes = [nn.Conv2d(channels, channels, 1) for _ in self.along]
+        mixes = [nn.Conv2d(channels, channels, 1) for _ in range(1 + len(self.along))]
         self.mix = nn.ModuleList(mixes)
         self.letter = nn.Conv2d(channels, width, 1)
         self.place = nn.Conv2d(channels, width, 1)
         self.gate = nn.Conv2d(channels, WINDOW, (2, 4), stride=(2, 4))
         self.leave = nn.Conv2d(width, width, 1)
-        for module in (self.enter, *self.along, self.letter, self.place):
+        for module in (self.enter, self.across, *self.along, self.letter, self.place):
             nn.init.kaiming_normal_(module.weight, nonlinearity="relu")
             nn.init.zeros_(module.bias)
         for mix in mixes:
@@ -78,8 +80,8 @@ class LineReader(nn.Module):
             (batch, model width, height / 16, width / 16).
         """
         x = functional.relu(self.enter(quarter))
-        for along, mix in zip(self.along, self.mix, strict=True):
-            x = x + mix(functional.relu(along(x)))
+        for step, mix in zip((*self.along, self.across), self.mix, strict=True):
+            x = x + mix(functional.relu(step(x)))
         even = x * (x.square().mean(1, keepdim=True) + 1.0).rsqrt()  # products of large numbers run away
         line = Line(x, self.letter(even) * self.place(even), self.gate(x))
         return line, self.leave(gather(line))
