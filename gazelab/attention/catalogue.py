@@ -159,7 +159,7 @@ CATALOGUE = (
         4,
         256,
         0.94,
-        "32 query tokens: no grid of its own, the map is its Q-Former's. Made for photographs, not for charts.",
+        "32 query tokens: no grid of its own, the map is its Q-Former's. Made for photographs.",
     ),
     KnownCheckpoint(
         "llava-hf/llava-1.5-7b-hf",

@@ -137,7 +137,7 @@ def serving(hub: Hub) -> Iterator[str]:
 
 def use(monkeypatch: Any, address: str, cache: Path) -> None:
     """Let the hub's library, which read its settings at import, ask this hub and keep files in a folder."""
-    import huggingface_hub
+    import huggingface_hub.hf_api
     from huggingface_hub import constants
 
     template = constants.HUGGINGFACE_CO_URL_TEMPLATE.replace(constants.ENDPOINT, address)

@@ -1,7 +1,7 @@
 import hashlib
 import shutil
 
-import huggingface_hub
+import huggingface_hub.hf_api
 import pytest
 import tiny_checkpoints
 from huggingface_hub import constants
