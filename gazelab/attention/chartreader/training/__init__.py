@@ -45,7 +45,8 @@ def train(
     max_steps
         Stop after so many steps of this run, whatever the time.
     start_from
-        A weight file to begin with, unless a checkpoint is resumed.
+        A weight file to begin with, unless a checkpoint is resumed. If all of the network is in it, the
+        stages of reading alone are skipped.
 
     Returns
     -------
@@ -59,7 +60,9 @@ def train(
     else:
         (out_dir / CURVE).unlink(missing_ok=True)
         if start_from is not None:
-            warm_start(trainer.network, trainer.heads, trainer.tokenizer, start_from)
+            fresh = warm_start(trainer.network, trainer.heads, trainer.tokenizer, start_from)
+            if not fresh:
+                trainer.begin_with_answers()
     described = {
         "training": asdict(config),
         "started_from": None if start_from is None else start_from.name,

@@ -55,7 +55,7 @@ class TrainingConfig:
     minutes: float
     seed: int = 0
     threads: int = 1
-    charts: int = 16
+    charts: int = 8
     questions: int = 8
     held_out_charts: int = 64
     checkpoint_s: float = 300.0
@@ -83,6 +83,7 @@ class Trainer:
         self.colours = [self.tokenizer.id_of(colour) for colour in source.colours]
         self.optimisers = make_optimisers((self.network, self.heads), config.schedule.lr)
         self.step = 0
+        self.first_step = 0
         self.elapsed_s = 0.0
         self.rng = np.random.default_rng(config.seed)
         self._held_out: list[Batch] = []
@@ -99,9 +100,13 @@ class Trainer:
             charts, self.config.questions, self.tokenizer, self.source.colours, self.network.config
         )
 
+    def begin_with_answers(self) -> None:
+        """Skip the stages of reading alone: for a network that can read already."""
+        self.step = self.first_step = self.config.schedule.answers_from_step
+
     def train_step(self) -> dict[str, float]:
         """One update; returns the losses and shares of right predictions."""
-        lr = self.config.schedule.lr_at(self.step, self.progress)
+        lr = self.config.schedule.lr_at(self.step - self.first_step, self.progress)
         for optimiser in self.optimisers:
             for group in optimiser.param_groups:
                 group["lr"] = lr
@@ -162,7 +167,12 @@ class Trainer:
         tensors = {f"network.{name}": value for name, value in self.network.state_dict().items()}
         tensors |= {f"heads.{name}": value for name, value in self.heads.state_dict().items()}
         tensors |= optimiser_tensors(self.optimisers)
-        progress = {"step": self.step, "elapsed_s": self.elapsed_s, "rng": self.rng.bit_generator.state}
+        progress = {
+            "step": self.step,
+            "first_step": self.first_step,
+            "elapsed_s": self.elapsed_s,
+            "rng": self.rng.bit_generator.state,
+        }
         write_checkpoint(folder, tensors, progress)
 
     def load(self, folder: Path) -> None:
@@ -184,7 +194,8 @@ class Trainer:
                 where=folder / CHECKPOINT,
                 todo="Start anew in another folder, or with --restart.",
             ) from fault
-        self.step, self.elapsed_s = progress["step"], progress["elapsed_s"]
+        self.step, self.first_step = progress["step"], progress["first_step"]
+        self.elapsed_s = progress["elapsed_s"]
         self.rng.bit_generator.state = progress["rng"]
 
     def run(self, folder: Path, max_steps: int | None = None) -> None:

@@ -18,7 +18,7 @@ class Schedule:
     side task. Steps, not shares of the time, so that a longer run does not read longer.
     """
 
-    lr: float = 4e-3
+    lr: float = 2e-3
     warmup_steps: int = 60
     decay_share: float = 0.3
     cells_from_step: int = 600
@@ -32,9 +32,9 @@ class Schedule:
     line_weight: float = 0.5
     look_weight: float = 0.1
 
-    def lr_at(self, step: int, progress: float) -> float:
-        """Learning rate at a step, with a share of 0..1 of the time gone."""
-        warm = min(1.0, (step + 1) / max(1, self.warmup_steps))
+    def lr_at(self, steps: int, progress: float) -> float:
+        """Learning rate after so many steps of this run, with a share of 0..1 of its time gone."""
+        warm = min(1.0, (steps + 1) / max(1, self.warmup_steps))
         left = (1.0 - progress) / self.decay_share
         return self.lr * min(warm, max(0.0, left))
 

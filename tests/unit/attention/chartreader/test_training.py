@@ -147,6 +147,22 @@ def test_a_weight_file_starts_another_run_where_it_ended(
         assert torch.allclose(value, first.network.state_dict()[name], atol=2e-3), name
 
 
+def test_a_run_from_complete_weights_skips_the_stages_of_reading_and_warms_up_anew(
+    squares: ChartSource, tiny: dict[str, Any], tmp_path: Path
+) -> None:
+    train(tmp_path / "first", squares, config(), sizes=tiny, max_steps=1)
+    path = tmp_path / "reader.safetensors"
+    export_weights(tmp_path / "first", path)
+    schedule = Schedule(lr=1.0, warmup_steps=10, cells_from_step=30, answers_from_step=50)
+    again = train(
+        tmp_path / "second", squares, config(schedule=schedule), sizes=tiny, max_steps=2, start_from=path
+    )
+    assert (again.step, again.first_step) == (52, 50)
+    assert again.optimisers[0].param_groups[0]["lr"] == pytest.approx(0.2, abs=0.01)
+    resumed = train(tmp_path / "second", squares, config(schedule=schedule), sizes=tiny, max_steps=1)
+    assert (resumed.step, resumed.first_step) == (53, 50)
+
+
 def test_a_weight_file_of_another_vocabulary_gives_its_words_by_name(
     squares: ChartSource, tiny: dict[str, Any], tmp_path: Path
 ) -> None:
