@@ -4,10 +4,12 @@ from pathlib import Path
 
 import pytest
 import tiny_checkpoints
+import tiny_families
 import tiny_models as tiny
 import torch
 
 from gazelab.attention import memory_free
+from gazelab.attention.base import open_model
 from gazelab.attention.generation import generate_answer
 from gazelab.attention.memory import MemoryEstimate, estimate, free_bytes, is_out_of_memory, told
 from gazelab.attention.memory_free import free_host_bytes, pages_of_vm_stat
@@ -86,8 +88,14 @@ def test_a_model_that_cannot_be_tapped_needs_a_layers_matrix():
     assert found.tap_bytes == 4 * 1000**2 * (4 + 8)
 
 
-def test_an_encoder_decoder_is_estimated_too():
-    assert estimate(tiny.bart(), 100, 10).cache_bytes > 0
+@pytest.mark.parametrize("family", sorted(tiny_families.FOLDERS))
+def test_every_family_is_estimated_and_its_picture_counts(family, tmp_path):
+    model = open_model(str(tiny_families.FOLDERS[family](tmp_path))).checkpoint.model
+    found = estimate(model, 1000, 10, n_patches=100)
+    more = estimate(model, 1000, 10, n_patches=10_000_000)
+    assert min(found.cache_bytes, found.activations_bytes, found.tap_bytes, found.trace_bytes) > 0
+    assert more.activations_bytes > found.activations_bytes
+    assert "free on cpu" in found.text()
 
 
 def test_no_room_is_said_before_the_run():
