@@ -21,7 +21,7 @@ from gazelab.attention.chartreader.training.data import (
 )
 from gazelab.attention.chartreader.training.export import export_weights
 from gazelab.charts.item import Element
-from gazelab.charts.synthetic import HEIGHT_PX, WIDTH_PX, Chart, draw_chart
+from gazelab.charts.synthetic import HEIGHT_PX, WIDTH_PX, Chart, ChartKind, draw_chart
 from gazelab.charts.synthetic_draw import glyph_centres_px
 from gazelab.charts.synthetic_labels import OpenLabels
 from gazelab.charts.synthetic_questions import WEIGHTS, Question, QuestionKind, ask, question_words
@@ -30,12 +30,17 @@ from gazelab.core.errors import ConfigError
 
 PRACTICE: dict[QuestionKind, float] = {
     **WEIGHTS,
-    "value": 1.5,
+    "value": 2.0,
+    "highest label": 1.5,
+    "lowest label": 1.5,
     "highest value": 1.0,
     "count": 1.0,
-    "difference": 4.0,
+    "difference": 3.0,
 }
 """How often each kind is practised: the hard ones more often than they are asked."""
+
+SHARE_GROUPED = 0.25
+"""Share of training charts that are grouped beyond their turn: two names for each value are harder."""
 
 SHARE_OPEN = 0.75
 """Share of training charts whose labels come from the open supply; the rest use the closed list."""
@@ -61,9 +66,10 @@ class SyntheticChartSource:
         """One chart, what its cells show, and questions with their working and where to look."""
         if practice:
             labels = OpenLabels("seen") if rng.random() < SHARE_OPEN else None
+            kind: ChartKind | None = "grouped bar" if rng.random() < SHARE_GROUPED else None
         else:
-            labels = OpenLabels("unseen")
-        chart = draw_chart(rng, labels=labels)
+            labels, kind = OpenLabels("unseen"), None
+        chart = draw_chart(rng, kind, labels)
         questions = tuple(
             training_question(chart, q)
             for q in ask(rng, chart, n_questions, PRACTICE if practice else WEIGHTS)
