@@ -24,8 +24,9 @@ from gazelab.cli.model_options import (
     RevisionOption,
     TrustOption,
     open_named,
+    options_of,
 )
-from gazelab.cli.options import ModelOption, model_name, settings_of
+from gazelab.cli.options import ModelOption, model_name
 from gazelab.core.printable import one_line
 
 
@@ -63,23 +64,13 @@ def attend(
     --method relevance --check
     """
     from gazelab.attention.base import TokenStep
-    from gazelab.attention.checkpoint_options import ModelOptions
     from gazelab.core.picture import load_picture
     from gazelab.pipeline.attend import attend as run
     from gazelab.pipeline.attend import memory_line
 
     choice = map_choice(method, layers, heads, sinks, view)
     shown = load_picture(picture)
-    known = settings_of(None).model
-    options = ModelOptions(
-        device or known.device,
-        dtype or known.dtype,
-        download,
-        trust_remote_code,
-        grid,
-        revision,
-        quant or known.quant or None,
-    )
+    options = options_of(None, device, dtype, quant, revision, grid, download, trust_remote_code)
     opened = open_named(model_name(model, None), options)
     if line := memory_line(opened, shown, question, max_tokens):
         typer.echo(one_line(line), err=True)

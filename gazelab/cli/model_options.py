@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gazelab.cli.options import settings_of
+
 if TYPE_CHECKING:
     from gazelab.attention.base import AttentionModel
     from gazelab.attention.checkpoint_options import ModelOptions
@@ -55,6 +57,31 @@ class Fetching:
         if tenth != self._told:
             self._told = tenth
             typer.echo(f"{what}: {size_text(done_bytes)} of {size_text(total_bytes)}", err=True)
+
+
+def options_of(
+    data: Path | None,
+    device: str | None,
+    dtype: str | None,
+    quant: str | None,
+    revision: str | None,
+    grid: Path | None,
+    download: bool = False,
+    trust_remote_code: bool = False,
+) -> ModelOptions:
+    """Put the options together; what was not given comes from the settings of the data root."""
+    from gazelab.attention.checkpoint_options import ModelOptions
+
+    known = settings_of(data).model
+    return ModelOptions(
+        device or known.device,
+        dtype or known.dtype,
+        download,
+        trust_remote_code,
+        grid,
+        revision,
+        quant or known.quant or None,
+    )
 
 
 def open_named(name: str, options: ModelOptions) -> AttentionModel:

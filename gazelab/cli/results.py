@@ -8,7 +8,23 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gazelab.cli.map_options import HeadsOption, LayersOption, MethodOption, SinksOption, map_choice
+from gazelab.cli.map_options import (
+    HeadsOption,
+    LayersOption,
+    MethodOption,
+    SinksOption,
+    ViewOption,
+    map_choice,
+)
+from gazelab.cli.model_options import (
+    DeviceOption,
+    DtypeOption,
+    GridOption,
+    QuantOption,
+    RevisionOption,
+    open_named,
+    options_of,
+)
 from gazelab.cli.options import (
     DataOption,
     DetectorOption,
@@ -42,6 +58,11 @@ def replay(
     model: ModelOption = None,
     gaze: GazeOption = "all",
     detector: DetectorOption = None,
+    device: DeviceOption = None,
+    dtype: DtypeOption = None,
+    quant: QuantOption = None,
+    revision: RevisionOption = None,
+    grid: GridOption = None,
 ) -> None:
     """Replay a session beside a model's attention.
 
@@ -61,10 +82,15 @@ def replay(
                 where="--gaze",
                 todo="Add --html FILE, or choose the gaze on the page, under Corrections.",
             )
+        if any((device, dtype, quant, revision, grid)):
+            raise ConfigError(
+                "how the model is opened can be said for a report only.",
+                where="replay",
+                todo="Add --html FILE, or set device, dtype and quant under [model] in gazelab.toml.",
+            )
         chosen = [] if model is None else ["--model", model]
         chosen += [] if detector is None else ["--detector", detector_named(detector).name]
         raise typer.Exit(app_main(["--data", str(data_root(data)), "--session", str(folder), *chosen]))
-    from gazelab.attention.base import open_model
     from gazelab.pipeline.compare import compare_sessions
     from gazelab.pipeline.replay import Replay
     from gazelab.pipeline.report import write_report
@@ -72,7 +98,7 @@ def replay(
 
     found_by = detector_name(detector, data)
     replayed = Replay.open(folder, gaze, found_by)
-    opened = open_model(model_name(model, data))
+    opened = open_named(model_name(model, data), options_of(data, device, dtype, quant, revision, grid))
     limits = settings_of(data).quality.limits
     compared = compare_sessions([folder], opened, None, _say, gaze, limits, detector=found_by)
     results = [result for _, result in compared]
@@ -88,11 +114,17 @@ def compare(
     layers: LayersOption = "",
     heads: HeadsOption = "",
     sinks: SinksOption = "keep",
+    view: ViewOption = "all",
     gaze: GazeOption = "all",
     all_trials: Annotated[
         bool, typer.Option("--all-trials", help="Count trials in the means even if their gaze is too poor.")
     ] = False,
     detector: DetectorOption = None,
+    device: DeviceOption = None,
+    dtype: DtypeOption = None,
+    quant: QuantOption = None,
+    revision: RevisionOption = None,
+    grid: GridOption = None,
     means: Annotated[
         bool, typer.Option("--means", help="With --json: one more line at the end, with the means.")
     ] = False,
@@ -107,15 +139,14 @@ def compare(
 
     Example: gazelab compare reading1 reading2 --model ./SmolVLM-256M --layers 10,11
     """
-    from gazelab.attention.base import open_model
     from gazelab.core.errors import SessionError
     from gazelab.pipeline.compare import SkippedTrial, compare_sessions
     from gazelab.pipeline.means import mean_scores
     from gazelab.pipeline.report import means_table, table_text
 
-    choice = map_choice(method, layers, heads, sinks)
+    choice = map_choice(method, layers, heads, sinks, view)
     folders = [session_folder(s, data) for s in sessions]
-    opened = open_model(model_name(model, data))
+    opened = open_named(model_name(model, data), options_of(data, device, dtype, quant, revision, grid))
     limits = settings_of(data).quality.limits
     found: list[tuple[str, TrialComparison | SkippedTrial]] = []
     found_by = detector_name(detector, data)

@@ -9,6 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from gazelab.cli.model_options import (
+    DeviceOption,
+    DtypeOption,
+    GridOption,
+    QuantOption,
+    RevisionOption,
+    TrustOption,
+    options_of,
+)
 from gazelab.cli.options import DataOption, JsonOption, data_root, settings_of
 from gazelab.core.errors import GazelabError
 
@@ -33,27 +42,37 @@ def doctor(
     model: Annotated[
         str | None, typer.Option("--model", help="Also check this checkpoint's attention.")
     ] = None,
+    device: DeviceOption = None,
+    dtype: DtypeOption = None,
+    quant: QuantOption = None,
+    revision: RevisionOption = None,
+    trust_remote_code: TrustOption = False,
+    grid: GridOption = None,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Check this machine, and a model with --model.
 
     Python, libraries, face model, cameras, data folder, settings; for a model: the tap against eager
-    attention, the token count, and where the corners of a chart end up.
+    attention, the token count, and where the corners of a chart end up. Nothing is downloaded.
 
-    Example: gazelab doctor --model ./SmolVLM-256M
+    Example: gazelab doctor --model ./SmolVLM-256M-Instruct
     """
     from gazelab.pipeline.doctor import check_machine, check_model
 
+    def tell(check: Check) -> None:
+        if not as_json:
+            typer.echo(f"{'ok  ' if check.ok else 'FAIL'}  {check.name}: {check.detail}")
+
     checks = [*check_machine(data_root(data)), _settings(data)]
+    for check in checks:
+        tell(check)
     if model is not None:
-        checks += check_model(model)
+        options = options_of(None, device, dtype, quant, revision, grid, False, trust_remote_code)
+        checks += check_model(model, options, tell)
     if as_json:
         rows = [{"check": c.name, "ok": c.ok, "detail": c.detail} for c in checks]
         typer.echo(json.dumps({"ok": all(c.ok for c in checks), "checks": rows}))
-    else:
-        for c in checks:
-            typer.echo(f"{'ok  ' if c.ok else 'FAIL'}  {c.name}: {c.detail}")
     raise typer.Exit(0 if all(c.ok for c in checks) else 1)
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import importlib
 import platform
 import shutil
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
+from gazelab.attention.checkpoint_options import ModelOptions
 from gazelab.core.errors import GazelabError
 from gazelab.system import install_line, missing_libraries, unsupported_here
 
@@ -46,12 +48,24 @@ def check_machine(root: Path) -> list[Check]:
     ]
 
 
-def check_model(name: str) -> list[Check]:
-    """Check a checkpoint: the tap against eager attention, the token count, and the corners of a chart."""
+def check_model(
+    name: str, options: ModelOptions | None = None, tell: Callable[[Check], None] = lambda check: None
+) -> list[Check]:
+    """Check a checkpoint: the tap against eager attention, the token count, and the corners of a chart.
+
+    Parameters
+    ----------
+    name : str
+        A folder, or a checkpoint that is on this machine.
+    options : ModelOptions, optional
+    tell : callable
+        Called with each line as it is found: a large model takes minutes.
+    """
     from gazelab.attention.doctor import check_model as checked
 
     try:
-        return [Check(c.check, c.ok, c.detail) for c in checked(name)]
+        found = checked(name, options=options, tell=lambda c: tell(Check(c.check, c.ok, c.detail)))
+        return [Check(c.check, c.ok, c.detail) for c in found]
     except GazelabError as fault:
         return [Check(f"model {name}", False, str(fault))]
 

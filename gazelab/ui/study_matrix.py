@@ -164,8 +164,9 @@ class WordMatrix(QWidget):
     def _cells(self) -> QImage:
         if self._image is None:
             ramp = DARK_NUMBER_MAP if theme.current() is theme.DARK else NUMBER_MAP
-            rgba = ramp.paint(self._scaled)
-            rgba[..., 3] = np.where(np.isfinite(self._scaled), 255, 0)
+            shown = np.isfinite(self._scaled)
+            rgba = ramp.rgba[np.round(np.clip(np.where(shown, self._scaled, 0), 0, 1) * 255).astype(np.intp)]
+            rgba[..., 3] = np.where(shown, 255, 0)
             n = len(self._words)
             self._image = QImage(rgba.tobytes(), n, n, 4 * n, QImage.Format.Format_RGBA8888).copy()
         return self._image
