@@ -6,15 +6,20 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from gazelab.attention.base import AttentionModel, TokenStep, trace_of
-from gazelab.attention.causal import CausalCheck, causal_check
+from gazelab.attention.causal import causal_check
+from gazelab.attention.combined import views_chosen
 from gazelab.attention.trace_store import TraceWriter
 from gazelab.core.attention import AttentionMap, AttentionTrace
 from gazelab.core.errors import AttentionError
 from gazelab.core.picture import Picture, encode_png
 from gazelab.pipeline.attend_pictures import contact_sheet, overlay
 from gazelab.pipeline.map_choice import MapChoice
+from gazelab.pipeline.map_line import map_line
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +56,9 @@ def attend(
     picture : Picture
     question : str
     out : Path
-        Folder for `attention_*.safetensors`, its description as JSON, and the PNG files beside them: the map
-        of the whole answer, one of each token, and a sheet with one map a layer.
+        Folder for `attention_*.safetensors`, its description as JSON, the map of the answer as JSON with how
+        it was made, and PNG files: the map of the whole answer, one of each token, and a sheet with one map a
+        layer.
     choice : MapChoice
         What the maps are made of.
     max_tokens : int
@@ -65,10 +71,11 @@ def attend(
     Raises
     ------
     AttentionError
-        The model fails, or the files cannot be written.
+        The model fails or gives no token at all, or the files cannot be written.
     """
     choice.check(model)
     head = model.head(picture, question)
+    views_chosen([head.view, *(name for name, _ in head.other_grids)], choice.view)
     steps: list[TokenStep] = []
     with TraceWriter(out, head) as writer:
         for step in model.stream(picture, question, max_tokens):
@@ -76,15 +83,23 @@ def attend(
             writer.append(step)
             if on_token is not None:
                 on_token(step)
+        if not steps:
+            raise AttentionError(
+                "it ended its answer at once, so there is nothing to map.",
+                where=model.model_id,
+                todo="Ask another question.",
+            )
         path = writer.finish(model.answer_text(steps))
     trace = trace_of(head, steps, model.answer_text(steps))
     chosen = choice.of_model(model, picture, question, trace) if choice.needs_model else choice.of(trace)
-    files = [path, path.with_suffix(".json"), *_draw(path, picture, trace, choice, chosen)]
-    told = [trace.note] if trace.note else []
+    _remove_earlier(path)
+    kept = _write(path.with_name(f"{path.stem}_map.json"), _map_json(chosen))
+    files = [path, path.with_suffix(".json"), kept, *_draw(path, picture, trace, choice, chosen)]
+    told = [*([trace.note] if trace.note else []), map_line(chosen)]
     if check is not None:
         found = causal_check(model, picture, question, chosen, max_tokens=max_tokens, progress=check)
         told.append(found.sentence())
-        files.append(_write(path.with_name(f"{path.stem}_check.json"), _json(found)))
+        files.append(_write(path.with_name(f"{path.stem}_check.json"), _json(found.to_json())))
     return Attended(trace, chosen, tuple(files), tuple(told))
 
 
@@ -104,13 +119,18 @@ def memory_line(model: AttentionModel, picture: Picture, question: str, max_toke
     return f"{model.model_id} {needed.text()}"
 
 
+def _remove_earlier(path: Path) -> None:
+    """Remove what an earlier run found of the same question: it may be of a longer answer or another map."""
+    for pattern in ("_token*.png", "_check.json"):
+        for old in path.parent.glob(f"{path.stem}{pattern}"):
+            old.unlink(missing_ok=True)
+
+
 def _draw(
     path: Path, picture: Picture, trace: AttentionTrace, choice: MapChoice, chosen: AttentionMap
 ) -> list[Path]:
-    """Write the pictures beside a trace; those that an earlier, longer answer left go."""
+    """Write the pictures beside a trace."""
     stem = path.with_suffix("")
-    for old in path.parent.glob(f"{stem.name}_token*.png"):
-        old.unlink(missing_ok=True)
     pictures = {"answer": overlay(picture, chosen)}
     if len(trace.tokens) > 1 and choice.tokens is None and not choice.needs_model:
         for i in range(len(trace.tokens)):
@@ -121,8 +141,24 @@ def _draw(
     ]
 
 
-def _json(found: CausalCheck) -> bytes:
-    return json.dumps(found.to_json(), ensure_ascii=False, indent=1).encode()
+def _map_json(made: AttentionMap) -> bytes:
+    """Write a map, its grid and every choice; `values` is null where nothing fell on the picture."""
+    grid = made.grid
+    finite = np.isfinite(made.values).all()
+    plain = {
+        "how": made.how,
+        "picture_share": made.picture_share if np.isfinite(made.picture_share) else None,
+        "values": made.values.tolist() if finite else None,
+        "x_edges_px": grid.x_edges_px.tolist(),
+        "y_edges_px": grid.y_edges_px.tolist(),
+        "picture_width_px": grid.picture_width_px,
+        "picture_height_px": grid.picture_height_px,
+    }
+    return _json(plain)
+
+
+def _json(plain: dict[str, Any]) -> bytes:
+    return json.dumps(plain, ensure_ascii=False, indent=1, allow_nan=False).encode()
 
 
 def _write(path: Path, content: bytes) -> Path:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -29,7 +30,7 @@ def test_it_tells_each_token_and_writes_trace_and_heat_map(tmp_path):
     )
     assert told == ["12"]
     assert done.trace.answer == "12"
-    trace, description, heat, layers = done.files
+    trace, description, _, heat, layers = done.files
     assert load_trace(trace).prompt == "How high?"
     assert json.loads(description.read_text(encoding="utf-8"))["answer"] == "12"
     assert load_picture(heat).width_px == 40
@@ -131,6 +132,60 @@ def test_the_check_is_told_in_a_sentence_and_kept(tmp_path, reader):
     kept = json.loads(done.files[-1].read_text(encoding="utf-8"))
     assert kept["sentence"] == done.told[-1]
     assert counted[-1][0] == counted[-1][1]
+
+
+def test_how_the_map_was_made_is_kept_beside_its_picture(tmp_path):
+    done = attend(FixedModel(0, 3), WHITE, "?", tmp_path, MapChoice(sinks="drop", layers=(-1,)), 8)
+    (file,) = [path for path in done.files if path.name.endswith("_map.json")]
+    kept = json.loads(file.read_text(encoding="utf-8"))
+    assert kept["how"] == json.loads(json.dumps(done.map.how))
+    assert {"method", "layers", "heads", "tokens", "sinks", "sink_patches", "view"} <= set(kept["how"])
+    assert kept["picture_share"] == pytest.approx(done.map.picture_share)
+    np.testing.assert_array_equal(kept["values"], done.map.values)
+    np.testing.assert_array_equal(kept["x_edges_px"], done.map.grid.x_edges_px)
+    assert done.told[-1].startswith("Map: mean, ")
+    assert "sinks dropped" in done.told[-1]
+
+
+def test_an_empty_map_is_kept_as_nothing_and_why(tmp_path):
+    class Elsewhere(FixedModel):
+        def stream(self, picture, question, max_tokens=8):
+            for step in super().stream(picture, question):
+                yield replace(step, weights=0 * step.weights, text_share=step.text_share * 0 + 1)
+
+    done = attend(Elsewhere(0, 3), WHITE, "?", tmp_path, MapChoice(), 8)
+    kept = json.loads(next(tmp_path.glob("*_map.json")).read_text(encoding="utf-8"))
+    assert kept["values"] is None
+    assert kept["how"]["empty"] in done.told[-1]
+
+
+def test_what_an_earlier_run_found_does_not_stay_beside_another_map(tmp_path):
+    trace = attend(FixedModel(0, 3), WHITE, "?", tmp_path, MapChoice(), 8).files[0]
+    trace.with_name(f"{trace.stem}_check.json").write_text("{}")
+    attend(FixedModel(0, 3), WHITE, "?", tmp_path, MapChoice("max"), 8)
+    assert not list(tmp_path.glob("*_check.json"))
+
+
+def test_a_view_that_is_not_there_is_refused_before_the_model_runs(tmp_path):
+    told: list[str] = []
+    with pytest.raises(AttentionError, match='there is no view "tiles"'):
+        attend(
+            FixedModel(0, 3), WHITE, "?", tmp_path, MapChoice(view="tiles"), 8, lambda s: told.append(s.text)
+        )
+    assert told == []
+
+
+def test_no_answer_is_told_as_that(tmp_path):
+    class Silent(FixedModel):
+        def stream(self, picture, question, max_tokens=8):
+            yield from ()
+
+        def answer_text(self, steps):
+            return ""
+
+    with pytest.raises(AttentionError, match="ended its answer at once"):
+        attend(Silent(0, 3), WHITE, "?", tmp_path, MapChoice(), 8)
+    assert not list(tmp_path.iterdir())
 
 
 def test_memory_is_told_of_what_can_tell_it(reader):
