@@ -27,8 +27,8 @@ from gazelab.ui.workers import Job, Worker
 log = logging.getLogger(__name__)
 
 PROCESS_ABOVE_BYTES = 200_000_000
-"""From this size of its weights on, a model gets a process of its own: a smaller one is opened in a second or
-two and answers within the window's patience, and the process itself would cost 0.3 GB for torch."""
+"""From this size of its weights on, a model gets a process of its own. Smaller ones are not worth the memory
+that the process takes for torch and transformers."""
 T = TypeVar("T")
 
 
