@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from gazelab.attention.decoder import attention_modules, decoder_of
+from gazelab.attention.decoder import attention_modules, can_be_tapped, decoder_of
+from gazelab.attention.eager import eager_memory_bytes
 from gazelab.attention.memory import LOWER, free_bytes
+from gazelab.attention.methods.recorded import VALUES_AT_ONCE
 from gazelab.core.errors import AttentionError
 
 GRAPH_PER_WIDTH = 8
@@ -32,7 +34,8 @@ def recorded_bytes(model: Any, n_tokens: int, n_answer: int, *, gradients: bool)
     -------
     int
         Bytes: queries, keys and values of each layer, and the rows computed at a time; with gradients, what
-        autograd keeps of each layer, and keys and values once more a token of the answer.
+        autograd keeps of each layer, and keys and values once more a token of the answer. Where the fast
+        kernel cannot do what the layers ask, full matrices: of one layer, with gradients of each.
     """
     decoder = decoder_of(model)
     config = decoder.config.get_text_config(decoder=True)
@@ -48,7 +51,9 @@ def recorded_bytes(model: Any, n_tokens: int, n_answer: int, *, gradients: bool)
         4 * width,
     )
     held: int = layers * n_tokens * 4 * width * item
-    at_once = 3 * 4 * 16_000_000
+    at_once = 3 * 4 * VALUES_AT_ONCE
+    if not can_be_tapped(model):
+        at_once += eager_memory_bytes(model, n_tokens, kept=gradients)
     if not gradients:
         return held + at_once
     graph: int = layers * n_tokens * (GRAPH_PER_WIDTH * width + GRAPH_PER_INNER * inner) * item

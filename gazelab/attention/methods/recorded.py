@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import torch
@@ -19,6 +20,50 @@ from gazelab.core.geometry import PatchGrid
 
 VALUES_AT_ONCE = 16_000_000
 """Weights that are computed at a time, over heads, rows and keys: 64 MB in float32."""
+
+
+@dataclass(frozen=True, eq=False)
+class Beyond:
+    """What a few families ask of their scores.
+
+    Attributes
+    ----------
+    softcap : float or None
+        Scores are squashed to ± this by tanh, before the mask (Gemma 2).
+    sinks : Tensor or None, shape (head,)
+        A learned score that takes part in the softmax, and carries nothing (GPT-OSS).
+    """
+
+    softcap: float | None = None
+    sinks: Tensor | None = None
+
+    def capped(self, scores: Tensor) -> Tensor:
+        """Squash scores."""
+        return scores if self.softcap is None else (scores / self.softcap).tanh() * self.softcap
+
+    def softmax(self, scores: Tensor, heads: Sequence[int]) -> Tensor:
+        """Give weights of scores (head, row, key); with a sink, rows sum to less than 1."""
+        if self.sinks is None:
+            return scores.softmax(-1)
+        sinks = self.sinks.detach()[list(heads)].to(scores.dtype).view(-1, 1, 1)
+        joined = torch.cat([scores, sinks.expand(-1, scores.shape[1], 1)], -1)
+        return joined.softmax(-1)[..., :-1]
+
+
+def hidden(scores: Tensor, mask: Tensor | None, rows: Sequence[int], causal: bool) -> Tensor:
+    """Hide from rows of scores, (head, row, key), the keys that they may not see, as sdpa would."""
+    lowest = torch.finfo(scores.dtype).min
+    if mask is not None:
+        seen = mask[0][:, list(rows) if mask.shape[2] > 1 else [0], : scores.shape[-1]]
+        if seen.dtype == torch.bool:
+            return scores.masked_fill(~seen, lowest)
+        return (scores + seen.to(scores.dtype)).clamp(min=lowest)
+    if causal:
+        later = torch.arange(scores.shape[-1], device=scores.device)[None] > torch.as_tensor(
+            list(rows), device=scores.device
+        ).unsqueeze(1)
+        return scores.masked_fill(later, lowest)
+    return scores
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +83,8 @@ class Block:
         With its graph, where gradients are wanted.
     first_query, first_key : int
         Positions in the sequence.
+    beyond : Beyond
+        What the layer asks of its scores and sdpa cannot do.
     """
 
     query: Tensor
@@ -50,6 +97,7 @@ class Block:
     output: Tensor
     first_query: int
     first_key: int
+    beyond: Beyond = Beyond()
 
     @property
     def n_queries(self) -> int:
@@ -68,20 +116,17 @@ class Block:
 
     def scores(self, rows: Sequence[int], heads: Sequence[int]) -> Tensor:
         """Compute scores before the softmax, (head, row, key), of rows counted from `first_query`."""
-        made = row_scores(
-            self.query,
-            self.key,
-            self.mask,
-            rows,
-            scaling=self.scaling,
-            causal=self.causal,
-            bias=self.bias,
-        )
+        given: dict[str, Any] = {"scaling": self.scaling, "bias": self.bias}
+        if self.beyond.softcap is None:
+            made = row_scores(self.query, self.key, self.mask, rows, causal=self.causal, **given)
+        else:
+            bare = row_scores(self.query, self.key, None, rows, causal=False, **given)
+            made = hidden(self.beyond.capped(bare), self.mask, rows, self.causal)
         return made[list(heads)]
 
     def weights(self, rows: Sequence[int], heads: Sequence[int]) -> Tensor:
         """Compute attention weights, (head, row, key)."""
-        return self.scores(rows, heads).softmax(-1)
+        return self.beyond.softmax(self.scores(rows, heads), heads)
 
     def gradients(self, of_output: Tensor, rows: Sequence[int], heads: Sequence[int]) -> Tensor:
         """Give the gradient with respect to the weights, (head, row, key).
@@ -218,6 +263,30 @@ def gathered(layer: RecordedLayer, column: Tensor, n_heads: int, weigh: Weigh, n
             first = block.first_query + chunk.start
             out[first : first + len(chunk)] = weigh(block, chunk) @ seen
     return out
+
+
+def explicit_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    *,
+    scaling: float | None,
+    causal: bool,
+    beyond: Beyond,
+) -> Tensor:
+    """Attend by full matrices, for what sdpa cannot do; shapes as in `Block`, output (1, query, head, width).
+
+    A single query sees every key, whatever `causal` says.
+    """
+    heads, group = query.shape[1], query.shape[1] // key.shape[1]
+    factor = query.shape[3] ** -0.5 if scaling is None else scaling
+    keys, values = (part[0].repeat_interleave(group, 0) for part in (key, value))
+    scores = beyond.capped(query[0].float() * factor @ keys.float().transpose(1, 2))
+    rows = range(query.shape[2])
+    scores = hidden(scores, mask, rows, causal and len(rows) > 1)
+    weights = beyond.softmax(scores, range(heads)).to(values.dtype)
+    return (weights @ values).transpose(0, 1)[None]
 
 
 def one_hot_rows(positions: Sequence[int], length: int, like: Tensor) -> Tensor:

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor, nn
 from transformers import AttentionInterface, AttentionMaskInterface
 
-from gazelab.attention.decoder import attention_modules, can_be_tapped, decoder_of, is_attention
+from gazelab.attention.decoder import attention_modules, decoder_of, is_attention, uses_interface
 from gazelab.attention.implementations import RestoredImplementations, set_implementation
-from gazelab.attention.methods.recorded import Block, RecordedLayer
+from gazelab.attention.methods.recorded import Beyond, Block, RecordedLayer, explicit_attention
 from gazelab.core.errors import AttentionError
 
 RECORD = "gazelab_record"
@@ -22,8 +22,9 @@ _RECORDED: dict[nn.Module, Recorder] = {}
 class Recorder:
     """A context manager round `generate`; on leaving, the model is as it was.
 
-    The fast kernel makes the output as ever. Beside it the kernel's arguments are kept: references to tensors
-    that the model's cache holds anyway, and each layer's queries.
+    The fast kernel makes the output as ever; where it cannot, full matrices do, one layer at a time. The
+    kernel's arguments are kept: references to tensors that the model's cache holds anyway, and each layer's
+    queries.
 
     Parameters
     ----------
@@ -106,7 +107,17 @@ class Recorder:
         if self.gradients and not (query.requires_grad or key.requires_grad or value.requires_grad):
             # Here the graph begins: nothing before the first layer's attention is asked about.
             value = value.detach().requires_grad_(True)
-        output: Tensor = AttentionInterface()["sdpa"](module, query, key, value, mask, **options)[0]
+        causal = options.get("is_causal")
+        looks_back_only = bool(getattr(module, "is_causal", True) if causal is None else causal)
+        beyond = Beyond(options.get("softcap"), options.get("s_aux"))
+        output: Tensor
+        if beyond.softcap is None and beyond.sinks is None:
+            output = AttentionInterface()["sdpa"](module, query, key, value, mask, **options)[0]
+        else:
+            scaling = options.get("scaling")
+            output = explicit_attention(
+                query, key, value, mask, scaling=scaling, causal=looks_back_only, beyond=beyond
+            )
         layer = next(part[module] for part in (self.decoder, self.cross, self.encoder) if module in part)
         first = layer.blocks[-1].end if layer.blocks else 0
         so_far = first + int(query.shape[2])
@@ -123,7 +134,6 @@ class Recorder:
             key, value = key[:, :, :so_far], value[:, :, :so_far]
         if not first_key:
             _share(layer, key.detach(), value.detach())
-        causal = options.get("is_causal")
         bias = options.get("position_bias")
         layer.blocks.append(
             Block(
@@ -133,10 +143,11 @@ class Recorder:
                 mask,
                 None if bias is None else bias.detach(),
                 options.get("scaling"),
-                bool(getattr(module, "is_causal", True) if causal is None else causal),
+                looks_back_only and int(query.shape[2]) > 1,
                 output,
                 first,
                 first_key,
+                beyond,
             )
         )
         return output
@@ -164,12 +175,12 @@ def refuse_what_cannot_be_recorded(model: Any) -> None:
     Raises
     ------
     AttentionError
-        Its kernel cannot be chosen, or knows no sdpa.
+        Its kernel cannot be chosen.
     """
-    if not can_be_tapped(model):
+    if not uses_interface(decoder_of(model)):
         raise AttentionError(
-            "its attention does not go through the attention interface with sdpa, so that its queries, keys"
-            " and values cannot be read.",
+            "its attention does not go through the attention interface, so that its queries, keys and values"
+            " cannot be read.",
             where=type(model).__name__,
             todo="Use mean, max, raw or relative.",
         )
@@ -211,14 +222,7 @@ def _recorded_attention(
     **options: Any,
 ) -> Any:
     """Attention as the model calls it: sdpa, and its arguments kept beside it."""
-    beyond = [name for name in ("softcap", "s_aux") if options.get(name) is not None]
-    if beyond:
-        raise AttentionError(
-            f"its attention needs {beyond[0]}, which the sdpa kernel cannot do.",
-            where=type(module).__name__,
-            todo="Use mean, max, raw or relative.",
-        )
     recorder = _RECORDED.get(module)
-    if recorder is None:
+    if recorder is None:  # a part of the model that nobody asks about, such as a vision tower
         return AttentionInterface()["sdpa"](module, query, key, value, attention_mask, **options)
     return recorder.keep(module, query, key, value, attention_mask, options), None

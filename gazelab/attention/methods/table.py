@@ -30,7 +30,7 @@ class MethodEntry:
     needs : str
         "trace": a kept trace will do. All others need the model: "second question" answers a neutral question
         too; "values", "full matrices" and "gradients" run the answer once more and keep each layer's queries,
-        keys and values, from which weights are computed a few rows at a time: no N×N matrix is held.
+        keys and values, from which weights are computed a few rows at a time: no N×N matrix is kept.
     cost : str
         In passes of the model over the picture.
     kinds : tuple of str

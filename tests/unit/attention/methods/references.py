@@ -10,9 +10,10 @@ from torch import Tensor
 
 def eager(model: Any, kind: str, **inputs: Any) -> tuple[Any, dict[str, list[Tensor]]]:
     """One pass with full attention matrices in the graph, (head, query, key) a layer."""
+    before = model.config._attn_implementation
     model.set_attn_implementation("eager")
     out = model(**inputs, output_attentions=True, use_cache=False)
-    model.set_attn_implementation("sdpa")
+    model.set_attn_implementation(before)
     if kind == "self":
         return out, {"decoder": list(out.attentions)}
     return out, {

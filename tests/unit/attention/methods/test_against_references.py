@@ -56,7 +56,10 @@ SELF = [
     tiny_models.llama,
     lambda: tiny_models.llama(attention_bias=True),
     tiny_models.gemma3,
+    tiny_models.gemma2,
+    tiny_models.gpt_oss,
 ]
+"""Grouped heads, biases, sliding windows, capped scores, a learned sink."""
 
 
 @pytest.fixture(params=[16_000_000, 1], ids=["whole", "row by row"])
@@ -75,7 +78,8 @@ def test_rollout_is_the_product_of_full_matrices(make):
     expected = references.rollout(parts["decoder"], heads, layers)
     rolled = rollout_rows(found, layers, heads, [0, 2])
     np.testing.assert_allclose(rolled, expected[[PROMPT - 1, PROMPT + 1]], atol=1e-5)
-    np.testing.assert_allclose(rolled.sum(-1), 1, atol=1e-5)
+    if make is not tiny_models.gpt_oss:  # whose sink takes a part
+        np.testing.assert_allclose(rolled.sum(-1), 1, atol=1e-5)
     some = rollout_rows(found, [1], [2], [1])
     np.testing.assert_allclose(some, references.rollout(parts["decoder"], [2], [1])[[PROMPT]], atol=1e-5)
 
@@ -205,8 +209,6 @@ def test_a_model_that_is_recorded_already_says_so():
         pass
 
 
-@pytest.mark.parametrize("make", [tiny_models.gemma2, tiny_models.gpt_oss, tiny_models.bloom])
-def test_V4_what_the_fast_kernel_cannot_do_is_refused_not_ignored(make):
-    """Capped scores, learned sinks, and families of before the interface."""
-    with pytest.raises(AttentionError, match="attention interface with sdpa"):
-        record(make(), "self")
+def test_V4_a_family_of_before_the_interface_is_refused():
+    with pytest.raises(AttentionError, match="does not go through the attention interface"):
+        record(tiny_models.bloom(), "self")
