@@ -29,6 +29,7 @@ class CausalPanel(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._result: CausalCheck | None = None
         self._running = False
         self._may_run = False
         self._curves = QCheckBox(self.tr("Curves"))
@@ -57,6 +58,11 @@ class CausalPanel(QWidget):
         self._lay_out()
         self._count()
         self.set_result(None)
+
+    @property
+    def result(self) -> CausalCheck | None:
+        """The outcome that is shown."""
+        return self._result
 
     def plan(self) -> CheckPlan:
         """Give what is to be tried."""
@@ -90,10 +96,11 @@ class CausalPanel(QWidget):
 
     def set_result(self, result: CausalCheck | None) -> None:
         """Show an outcome, or that there is none for the map that is shown."""
+        self._result = result
         self._picture.setVisible(result is not None)
         if result is None:
             self._picture.setChecked(False)
-        self._sentence.setText("" if result is None else result.sentence())
+        self._sentence.setText("" if result is None else " ".join(result.sentence().split()))
         self._sentence.setVisible(result is not None)
         curves = None if result is None else result.curves
         for plot in (self._deletion, self._insertion):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from PyQt6.QtCore import QObject
@@ -13,7 +14,6 @@ from gazelab.attention.causal.blanking import blanked, filled
 from gazelab.attention.worker import ProcessModel, run_with
 from gazelab.core.attention import AttentionMap, AttentionTrace
 from gazelab.core.errors import GazelabError
-from gazelab.core.picture import Picture
 from gazelab.ui.causal_panel import CausalPanel
 from gazelab.ui.errand import Errand, Progress
 from gazelab.ui.look import Pick
@@ -100,7 +100,8 @@ def checked_with(
 ) -> CausalCheck:
     """Check where the model is; how far it is can be told only if that is in this process."""
     if isinstance(model, ProcessModel):
-        return run_with(model, _check, asked.picture, asked.question, made, plan, max_tokens)
+        check = partial(causal_check, max_tokens=max_tokens)  # nothing of this package: it needs no Qt
+        return run_with(model, check, asked.picture, asked.question, made, plan)
     return causal_check(
         model,
         asked.picture,
@@ -111,14 +112,3 @@ def checked_with(
         progress=lambda done, total: job.report(Progress(done, total)),
         check=job.check,
     )
-
-
-def _check(
-    model: AttentionModel,
-    picture: Picture,
-    question: str,
-    made: AttentionMap,
-    plan: CheckPlan,
-    max_tokens: int,
-) -> CausalCheck:
-    return causal_check(model, picture, question, made, plan, max_tokens=max_tokens)

@@ -63,7 +63,7 @@ class LookPanel(QWidget):
             self.tr("Check by blanking what is most attended, and as much elsewhere"),
         )
         self._inside = button(
-            self.tr("Inside the model…"),
+            self.tr("Look inside…"),
             self.inside_asked.emit,
             self.tr("Next token, words, vectors, positions: how the model works, on this answer"),
         )
@@ -229,6 +229,11 @@ class _Room(QScrollArea):
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setMinimumHeight(90)
+        matrix.picked.connect(self._show_picked)
+
+    def _show_picked(self, row: int, head: int) -> None:
+        at = self._matrix.cell_rect(row, head)
+        self.ensureVisible(at.center().x(), at.center().y(), at.width(), at.height())
 
     def resizeEvent(self, a0: QResizeEvent | None) -> None:
         super().resizeEvent(a0)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
+from functools import partial
 
 from PyQt6.QtCore import QObject
 
 from gazelab.attention.base import AttentionModel
+from gazelab.attention.methods import make_map
 from gazelab.attention.worker import ProcessModel, run_with
 from gazelab.core.attention import AttentionMap, AttentionTrace
 from gazelab.core.errors import GazelabError
@@ -72,7 +75,9 @@ def made_with(
 ) -> AttentionMap:
     """Make a map where the model is; how far it is can be told only if that is in this process."""
     if isinstance(model, ProcessModel):
-        return run_with(model, _of_model, choice, picture, question, trace)
+        # Nothing of this package: its process needs no Qt.
+        known = {f.name: getattr(choice, f.name) for f in fields(choice)}
+        return run_with(model, partial(make_map, trace=trace, **known), picture, question)
     return choice.of_model(
         model,
         picture,
@@ -81,9 +86,3 @@ def made_with(
         progress=lambda done, total: job.report(Progress(done, total)),
         check=job.check,
     )
-
-
-def _of_model(
-    model: AttentionModel, choice: MapChoice, picture: Picture, question: str, trace: AttentionTrace
-) -> AttentionMap:
-    return choice.of_model(model, picture, question, trace)

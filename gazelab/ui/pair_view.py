@@ -94,8 +94,8 @@ class PairView(QWidget):
         self._person_note.setText(text)
 
     def set_model_note(self, text: str, *, waiting: bool = False) -> None:
-        """Say something of the model, such as its answer; while waiting it can be stopped."""
-        self._model_note.setText(text)
+        """Say something of the model, such as its answer, on one line; while waiting it can be stopped."""
+        self._model_note.setText(" ".join(text.split()))
         self._stop.setVisible(waiting)
 
     def set_patch_note(self, text: str) -> None:
@@ -107,12 +107,13 @@ class PairView(QWidget):
     def set_way_in(self, text: str) -> None:
         """Say what the model does to the picture, such as cutting its sides off."""
         self._note = text
-        said = [self.tr("Model input: {note}").format(note=text)] if text else []
+        said = []
         lost = unseen_share(self._grids)
         if lost > 0:
-            said.append(
-                self.tr("Hatched: {share:.0%} of the chart, not seen by the model.").format(share=lost)
-            )
+            hatched = self.tr("Hatched: {share:.0%} of the chart, not seen by the model.")
+            said.append(hatched.format(share=lost))
+        if text:
+            said.append(self.tr("Model input: {note}").format(note=text))
         self._way_in.setText(" ".join(said))
 
     def _notes(self) -> QHBoxLayout:

@@ -107,11 +107,16 @@ class TokenStrip(QScrollArea):
         self._tokens, self._stale = [], set()
         self._current = ALL_TOKENS
         for k, token in enumerate(tokens):
-            self.append(token, top[k] if k < len(top) else ())
+            self._append(token, top[k] if k < len(top) else ())
+        self._make_room()
         self.choose(ALL_TOKENS)
 
     def append(self, token: str, top: Top = ()) -> None:
         """Add one more token, as it comes from the model."""
+        self._append(token, top)
+        self._make_room()
+
+    def _append(self, token: str, top: Top) -> None:
         if not self._tokens:
             tip = self.tr("All tokens put together")
             self._add(ALL_TOKENS, self.tr("All"), self.tr("whole answer"), tip)
@@ -205,6 +210,14 @@ class TokenStrip(QScrollArea):
         made.set_map(self._small(None))
         self._group.addButton(made, self._id(index))
         self._row.insertWidget(self._row.count() - 1, made)
+
+    def _make_room(self) -> None:
+        """Lay the tiles out now: until Qt does, a new one would squeeze the others for a moment."""
+        view = self.viewport()
+        if view is not None:
+            wide = self._row.minimumSize().width()
+            self._inner.resize(max(view.width(), wide), self._inner.height())
+            self._row.activate()
 
     def _draw_in_sight(self) -> None:
         for index in sorted(self._stale):

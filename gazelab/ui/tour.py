@@ -171,6 +171,11 @@ class Tour(QObject):
         yield lambda: page.asking.trace is not None and not page.asking.running
         yield _after(200)
         self._take(window, "explore")
+        page.panel.check_asked.emit()
+        page.check.run_asked.emit()
+        yield lambda: page.check.result is not None and not page.errand.running
+        yield _after(200)
+        self._take(window, "explore-check")
 
     def _take(self, widget: QWidget, name: str) -> None:
         path = self._folder / f"{name}.png"

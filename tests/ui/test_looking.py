@@ -207,8 +207,7 @@ def test_V11_what_a_crop_hides_is_hatched_and_said(page):
     page.answer(head, [step_at((0, 0), (1, 1), head=head)])
     assert len(page.pair.model.unseen) == 2
     said = page.pair._way_in._whole
-    assert "The sides are cut off." in said
-    assert "Hatched: 50% of the chart" in said
+    assert said == "Hatched: 50% of the chart, not seen by the model. Model input: The sides are cut off."
 
 
 def test_V12_what_fell_on_text_the_first_token_and_sinks_is_said(page):
@@ -231,6 +230,11 @@ def test_V12_sink_patches_are_left_out_by_choice(page):
     page.panel.controls._sinks.setChecked(True)
     assert page.peak == (2, 2)
     assert page.looking.pick.choice().sinks == "drop"
+
+
+def test_an_answer_of_several_lines_stays_on_one(page):
+    page.pair.set_model_note("Answer: 4\n\n2")
+    assert page.pair._model_note._whole == "Answer: 4 2"
 
 
 def test_attention_that_fell_on_text_only_leaves_the_chart_bare(page):
@@ -263,6 +267,27 @@ def test_one_row_is_said_to_be_raw(two):
     two.panel.controls.choose(5, 1)
     two.pair.strip.chosen.emit(0)
     assert "One layer, one head, one token" in two.panel.controls.method._about.text()
+
+
+def test_tiles_of_a_long_answer_are_as_wide_as_they_need_at_once(page):
+    head = head_of()
+    page.looking.begin(None, head)
+    step = step_at((0, 0), (1, 1), head=head, text=" value")
+    for _ in range(20):
+        page.looking.add(step, sums_of_step(step))
+        widths = [page.pair.strip.tile(k).width() for k in range(len(page.pair.strip.tokens))]
+        assert min(widths) >= page.pair.strip.tile(0).sizeHint().width()
+
+
+def test_the_keys_bring_a_cell_of_many_layers_into_sight(page, qtbot):
+    head = TraceHead("m", "r", "s", "q", head_of().grid, tuple(range(40)), 2)
+    page.answer(head, [step_at((0, 0), (1, 1), head=head)])
+    matrix = page.panel.matrix
+    matrix.setFocus()
+    for _ in range(39):
+        qtbot.keyClick(matrix, Qt.Key.Key_Down)
+    assert matrix.at[0] == 38
+    assert matrix.visibleRegion().contains(matrix.cell_rect(38, 0))
 
 
 def test_a_new_answer_begins_without_the_last_ones_marks(two):

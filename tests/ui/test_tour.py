@@ -13,7 +13,16 @@ from PIL import Image
 from gazelab.sessions.reader import Session
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ("setup", "calibrate", "record", "replay", "replay-quality", "replay-corrections", "explore")
+PAGES = (
+    "setup",
+    "calibrate",
+    "record",
+    "replay",
+    "replay-quality",
+    "replay-corrections",
+    "explore",
+    "explore-check",
+)
 
 
 @pytest.mark.slow
