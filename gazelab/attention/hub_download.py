@@ -164,7 +164,10 @@ def _put_in_place(plan: DownloadPlan, file: RemoteFile) -> Path:
     """Let the library link the content where every program looks for it."""
     from huggingface_hub import hf_hub_download
 
-    return Path(hf_hub_download(plan.name, file.name, revision=plan.revision)).parent
+    placed = Path(hf_hub_download(plan.name, file.name, revision=plan.revision))
+    if not placed.is_symlink():  # a system without links: the library has made a copy
+        plan.blob_path(file).unlink(missing_ok=True)
+    return placed.parent
 
 
 def is_content(path: Path, blob: str) -> bool:

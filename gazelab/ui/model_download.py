@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from PyQt6.QtCore import Qt
+from PyQt6.QtCore import QSignalBlocker, Qt
 from PyQt6.QtGui import QCloseEvent
 from PyQt6.QtWidgets import (
     QAbstractItemView,
@@ -132,6 +132,8 @@ class ModelDownload(QDialog):
         if plan is None:
             self._say(self._known_note(), "muted")
         else:
+            with QSignalBlocker(self.field):
+                self.field.setText(plan.name)  # as the hub spells it
             self.bar.setValue(int(PARTS * plan.here_bytes / max(1, plan.total_bytes)))
             text = self.tr("{left} to fetch of {total}, into {folder}.")
             said = text.format(

@@ -34,6 +34,8 @@ class Hub:
         Whether it can begin in the middle.
     spoiled : set of str
         Files whose content arrives with one bit wrong.
+    gated, files_gated : bool
+        Whether it refuses everything, or the files' contents, until the user agrees to a licence.
     """
 
     def __init__(self, name: str, folder: Path) -> None:
@@ -43,7 +45,7 @@ class Hub:
         self.cut_after: dict[str, int] = {}
         self.ranges = True
         self.spoiled: set[str] = set()
-        self.gated = False
+        self.gated = self.files_gated = False
 
     def blob(self, file: str) -> str:
         data = self.files[file]
@@ -74,7 +76,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, body: bool) -> None:
         hub, path = self.hub, self.path.split("?")[0].strip("/")
-        if hub.gated:
+        if hub.gated or (hub.files_gated and "/resolve/" in path):
             self._send(403, b"{}", body, {"X-Error-Code": "GatedRepo"})
         elif path.startswith(f"api/models/{hub.name}"):
             revision = path.removeprefix(f"api/models/{hub.name}").removeprefix("/revision/")

@@ -163,9 +163,27 @@ def test_what_the_hub_does_not_have_is_said(hub, name, revision, message):
 
 
 def test_a_gated_checkpoint_says_what_to_do(hub):
+    """Some are listed for everybody, and refused only when their files are asked for."""
+    hub.files_gated = True
+    plan = plan_download(NAME)
+    with pytest.raises(AttentionError, match=r"consent to a licence first.*hf auth login"):
+        download(plan)
     hub.gated = True
     with pytest.raises(AttentionError, match=r"consent to a licence first.*hf auth login"):
         plan_download(NAME)
+
+
+def test_a_system_without_links_keeps_each_file_once(hub, folder, monkeypatch):
+    monkeypatch.setattr("huggingface_hub.file_download.are_symlinks_supported", lambda *a: False)
+    plan = plan_download(NAME)
+    there = download(plan)
+    assert not (there / "model.safetensors").is_symlink()
+    assert (there / "model.safetensors").read_bytes() == (folder / "model.safetensors").read_bytes()
+    assert list((plan.folder / "blobs").iterdir()) == []
+    assert plan.left_bytes == 0
+    fetched = len(hub.asked)
+    assert download(plan) == there
+    assert not [asked for asked in hub.asked[fetched:] if asked.startswith("GET")]
 
 
 def test_a_hub_that_is_not_there_is_one_sentence(hub, monkeypatch):
