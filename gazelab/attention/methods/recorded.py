@@ -275,16 +275,13 @@ def explicit_attention(
     causal: bool,
     beyond: Beyond,
 ) -> Tensor:
-    """Attend by full matrices, for what sdpa cannot do; shapes as in `Block`, output (1, query, head, width).
-
-    A single query sees every key, whatever `causal` says.
-    """
+    """Attend by full matrices, for what sdpa cannot do; the shapes are those of `Block`."""
     heads, group = query.shape[1], query.shape[1] // key.shape[1]
     factor = query.shape[3] ** -0.5 if scaling is None else scaling
     keys, values = (part[0].repeat_interleave(group, 0) for part in (key, value))
     scores = beyond.capped(query[0].float() * factor @ keys.float().transpose(1, 2))
     rows = range(query.shape[2])
-    scores = hidden(scores, mask, rows, causal and len(rows) > 1)
+    scores = hidden(scores, mask, rows, causal)
     weights = beyond.softmax(scores, range(heads)).to(values.dtype)
     return (weights @ values).transpose(0, 1)[None]
 

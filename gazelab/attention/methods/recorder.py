@@ -107,50 +107,34 @@ class Recorder:
         if self.gradients and not (query.requires_grad or key.requires_grad or value.requires_grad):
             # Here the graph begins: nothing before the first layer's attention is asked about.
             value = value.detach().requires_grad_(True)
-        causal = options.get("is_causal")
-        looks_back_only = bool(getattr(module, "is_causal", True) if causal is None else causal)
-        beyond = Beyond(options.get("softcap"), options.get("s_aux"))
-        output: Tensor
-        if beyond.softcap is None and beyond.sinks is None:
-            output = AttentionInterface()["sdpa"](module, query, key, value, mask, **options)[0]
-        else:
-            scaling = options.get("scaling")
-            output = explicit_attention(
-                query, key, value, mask, scaling=scaling, causal=looks_back_only, beyond=beyond
-            )
+        output, causal, beyond = _attended(module, query, key, value, mask, options)
         layer = next(part[module] for part in (self.decoder, self.cross, self.encoder) if module in part)
         first = layer.blocks[-1].end if layer.blocks else 0
-        so_far = first + int(query.shape[2])
         first_key = 0
         if module in self.decoder:
-            if first and int(key.shape[2]) == int(query.shape[2]) > 1:
-                raise AttentionError(
-                    "it reads its answer anew for each token, and keeps no cache.",
-                    where=type(self._stack).__name__,
-                    todo="Use mean, max, raw or relative.",
-                )
+            self._refuse_a_second_reading(first, query, key)
+            so_far = first + int(query.shape[2])
             # A sliding window's cached step holds the last keys only, a preallocated cache places to come.
             first_key = max(0, so_far - int(key.shape[2]))
             key, value = key[:, :, :so_far], value[:, :, :so_far]
+        query, key, value = query.detach(), key.detach(), value.detach()
         if not first_key:
-            _share(layer, key.detach(), value.detach())
-        bias = options.get("position_bias")
+            _share(layer, key, value)
+        bias, scaling = options.get("position_bias"), options.get("scaling")
+        bias = None if bias is None else bias.detach()
         layer.blocks.append(
-            Block(
-                query.detach(),
-                key.detach(),
-                value.detach(),
-                mask,
-                None if bias is None else bias.detach(),
-                options.get("scaling"),
-                looks_back_only and int(query.shape[2]) > 1,
-                output,
-                first,
-                first_key,
-                beyond,
-            )
+            Block(query, key, value, mask, bias, scaling, causal, output, first, first_key, beyond)
         )
         return output
+
+    def _refuse_a_second_reading(self, first: int, query: Tensor, key: Tensor) -> None:
+        """Stop where a model reads all its answer again: positions would be counted wrong."""
+        if first and int(key.shape[2]) == int(query.shape[2]) > 1:
+            raise AttentionError(
+                "it reads its answer anew for each token, and keeps no cache.",
+                where=type(self._stack).__name__,
+                todo="Use mean, max, raw or relative.",
+            )
 
     def layers(self, part: dict[nn.Module, RecordedLayer]) -> tuple[RecordedLayer, ...]:
         """Give the layers of one part that were run, from the lowest."""
@@ -159,6 +143,22 @@ class Recorder:
 
 def _with_gradients() -> None:
     torch.set_grad_enabled(True)
+
+
+def _attended(
+    module: nn.Module, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, options: Any
+) -> tuple[Tensor, bool, Beyond]:
+    """Attend as the model would: the output, whether it looks back only, and what sdpa cannot do."""
+    causal = options.get("is_causal")
+    causal = bool(getattr(module, "is_causal", True) if causal is None else causal)
+    causal = causal and int(query.shape[2]) > 1  # a single query sees every key
+    beyond = Beyond(options.get("softcap"), options.get("s_aux"))
+    if beyond.softcap is None and beyond.sinks is None:
+        output: Tensor = AttentionInterface()["sdpa"](module, query, key, value, mask, **options)[0]
+    else:
+        scaling = options.get("scaling")
+        output = explicit_attention(query, key, value, mask, scaling=scaling, causal=causal, beyond=beyond)
+    return output, causal, beyond
 
 
 def _share(layer: RecordedLayer, key: Tensor, value: Tensor) -> None:
