@@ -45,6 +45,9 @@ def attend(
         bool,
         typer.Option("--check", help="Blank what was looked at, and as much else, and ask again."),
     ] = False,
+    curves: Annotated[
+        bool, typer.Option("--curves", help="--check step by step, with deletion and insertion curves.")
+    ] = False,
     device: DeviceOption = None,
     dtype: DtypeOption = None,
     quant: QuantOption = None,
@@ -64,6 +67,7 @@ def attend(
     --method relevance --check
     """
     from gazelab.attention.base import TokenStep
+    from gazelab.attention.causal import CheckPlan
     from gazelab.core.picture import load_picture
     from gazelab.pipeline.attend import attend as run
     from gazelab.pipeline.attend import memory_line
@@ -80,7 +84,10 @@ def attend(
         top = "  ".join(f"{text!r} {p:.2f}" for text, p in step.top[:3])
         typer.echo(f"{step.text!r:16} on the picture {share:.3f}   {top}")
 
-    done = run(opened, shown, question, out, choice, max_tokens, say, check=_counted if check else None)
+    plan = CheckPlan() if curves else CheckPlan.quick() if check else None
+    if plan is not None:
+        typer.echo(f"The check afterwards runs the model {plan.n_passes} times at most.", err=True)
+    done = run(opened, shown, question, out, choice, max_tokens, say, plan, _counted)
     typer.echo(f"Answer: {one_line(done.trace.answer)}")
     for line in done.told:
         typer.echo(one_line(line))

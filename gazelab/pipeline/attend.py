@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from gazelab.attention.base import AttentionModel, TokenStep, trace_of
-from gazelab.attention.causal import causal_check
+from gazelab.attention.causal import CheckPlan, causal_check
 from gazelab.attention.combined import views_chosen
 from gazelab.attention.trace_store import TraceWriter
 from gazelab.core.attention import AttentionMap, AttentionTrace
 from gazelab.core.errors import AttentionError
 from gazelab.core.picture import Picture, encode_png
 from gazelab.pipeline.attend_pictures import contact_sheet, overlay
+from gazelab.pipeline.causal_pictures import check_picture
 from gazelab.pipeline.map_choice import MapChoice
 from gazelab.pipeline.map_line import map_line
 
@@ -46,7 +47,8 @@ def attend(
     choice: MapChoice,
     max_tokens: int,
     on_token: Callable[[TokenStep], None] | None = None,
-    check: Callable[[int, int], None] | None = None,
+    check: CheckPlan | None = None,
+    on_pass: Callable[[int, int], None] = lambda done, total: None,
 ) -> Attended:
     """Answer a question, and write the trace and pictures of it into a folder.
 
@@ -64,9 +66,11 @@ def attend(
     max_tokens : int
     on_token : callable, optional
         Called with each token as soon as it is known.
-    check : callable, optional
-        Blank the patches that were looked at, and as many others, and see what becomes of the answer; called
-        with (passes done, passes in all). What was found is written beside the trace as JSON.
+    check : CheckPlan, optional
+        Blank the patches that were looked at, and as many others, and see what becomes of the answer. What
+        was found is written beside the trace, as JSON and as a picture.
+    on_pass : callable
+        Called with (passes of the check done, passes at most).
 
     Raises
     ------
@@ -97,9 +101,11 @@ def attend(
     files = [path, path.with_suffix(".json"), kept, *_draw(path, picture, trace, choice, chosen)]
     told = [*([trace.note] if trace.note else []), map_line(chosen)]
     if check is not None:
-        found = causal_check(model, picture, question, chosen, max_tokens=max_tokens, progress=check)
+        found = causal_check(model, picture, question, chosen, check, max_tokens=max_tokens, progress=on_pass)
         told.append(found.sentence())
+        drawn = encode_png(check_picture(picture, chosen, found))
         files.append(_write(path.with_name(f"{path.stem}_check.json"), _json(found.to_json())))
+        files.append(_write(path.with_name(f"{path.stem}_check.png"), drawn))
     return Attended(trace, chosen, tuple(files), tuple(told))
 
 
@@ -121,7 +127,7 @@ def memory_line(model: AttentionModel, picture: Picture, question: str, max_toke
 
 def _remove_earlier(path: Path) -> None:
     """Remove what an earlier run found of the same question: it may be of a longer answer or another map."""
-    for pattern in ("_token*.png", "_check.json"):
+    for pattern in ("_token*.png", "_check.*"):
         for old in path.parent.glob(f"{path.stem}{pattern}"):
             old.unlink(missing_ok=True)
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from gazelab.attention.base import open_model
+from gazelab.attention.causal import CheckPlan
 from gazelab.attention.trace_store import load_trace
 from gazelab.charts.synthetic import draw_chart
 from gazelab.core.attention import AttentionMap, AttentionTrace
@@ -126,12 +127,20 @@ def test_a_method_that_needs_the_model_gets_it(tmp_path, reader):
 def test_the_check_is_told_in_a_sentence_and_kept(tmp_path, reader):
     counted = []
     done = attend(
-        reader, CHART, "How many bars?", tmp_path, MapChoice(), 2, check=lambda *told: counted.append(told)
+        reader,
+        CHART,
+        "How many bars?",
+        tmp_path,
+        MapChoice(),
+        2,
+        check=CheckPlan.quick(),
+        on_pass=lambda *told: counted.append(told),
     )
     assert done.told[-1].startswith("Blanking the ")
-    kept = json.loads(done.files[-1].read_text(encoding="utf-8"))
-    assert kept["sentence"] == done.told[-1]
-    assert counted[-1][0] == counted[-1][1]
+    *_, kept, drawn = done.files
+    assert json.loads(kept.read_text(encoding="utf-8"))["sentence"] == done.told[-1]
+    assert load_picture(drawn).width_px > 100
+    assert counted[-1][0] == counted[-1][1] == CheckPlan.quick().n_passes
 
 
 def test_how_the_map_was_made_is_kept_beside_its_picture(tmp_path):
