@@ -27,6 +27,8 @@ def draw(rows: list[dict[str, float]], path: Path) -> None:
         plot.addLegend(offset=(20, 20))
         plot.setLabel("bottom", "tokens in the prompt")
         plot.showGrid(y=True, alpha=0.2)
+        plot.getAxis("left").enableAutoSIPrefix(False)
+        plot.getAxis("left").setWidth(50)  # wide enough for four digits, which come after the layout
         for name, colour, label in zip(names, (OURS, THEIRS), ("tap", "eager, attentions kept"), strict=True):
             plot.plot(
                 [row["tokens"] for row in rows],
