@@ -166,6 +166,11 @@ class Asking(QObject):
         elif self._job is not None and self._job.cancelled:  # other work with a model has taken its place
             self._stop_asked()
 
+    def halt(self) -> None:
+        """Stop an answer that is on its way; what came of it stays."""
+        if self.running:
+            self._stop_asked()
+
     def _halt(self) -> None:
         if self._job is not None:
             self._job.cancel()

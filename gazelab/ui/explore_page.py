@@ -85,10 +85,10 @@ class ExplorePage(Page):
         self._timer.start()
 
     def leave(self) -> None:
-        """Stop drawing and asking."""
+        """Stop drawing and asking; an answer that is there stays."""
         self._timer.stop()
         self.errand.stop()
-        self.asking.stop()
+        self.asking.halt()
 
     def next_step(self) -> None:
         """Do what Ctrl+Enter does."""

@@ -239,6 +239,8 @@ class Looking(QObject):
 
     def _patch_words(self, patch: Patch, shown: AttentionMap) -> str:
         values: NDArray[np.float64] = shown.values
+        if not np.isfinite(values).all():
+            return self.tr("Nothing of this attention fell on the chart.")
         left, top, right, bottom = rect_of(shown.grid, patch)
         text = self.tr(
             "Row {row}, column {col}: {share:.1%} of the map, rank {rank} of {n}"

@@ -326,6 +326,25 @@ def test_a_map_made_with_the_model_is_what_is_scored(qtbot, replay, model, sessi
     assert peak(replay) == (5, 7)
 
 
+def test_an_answer_is_still_there_when_the_page_is_left_and_shown_again(answered):
+    answered.leave()
+    answered.enter()
+    assert answered.pair.strip.tokens == ("4", "2")
+    assert answered.asking.looking.complete
+    assert peak(answered) == (2, 2)
+
+
+def test_leaving_the_page_stops_an_answer_that_is_on_its_way(qtbot, page, model):
+    model.hold.clear()
+    page.ask()
+    qtbot.waitUntil(lambda: bool(model.asked))
+    page.leave()
+    model.hold.set()
+    qtbot.waitUntil(lambda: not page._work.models.busy)
+    assert not page.asking.running
+    assert page.pair._model_note._whole == "Stopped."
+
+
 def test_the_details_can_be_hidden_for_larger_charts(qtbot, page):
     [toggle] = [b for b in page.findChildren(type(page._ask)) if b.text() == "Details"]
     before = page.pair.model.width()

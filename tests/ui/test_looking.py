@@ -242,6 +242,8 @@ def test_attention_that_fell_on_text_only_leaves_the_chart_bare(page):
     page.answer(head, [step_at((0, 0), (1, 1), head=head, share=0.0)])
     assert page.pair.model.heat is None
     assert "On the chart 0%, text 100%" in page.panel.shares.text
+    page.pair.model._set_mark((1, 1))
+    assert page.pair._patch_note._whole == "Nothing of this attention fell on the chart."
 
 
 def test_V18_a_quiet_line_says_what_weights_are_not_and_leads_to_the_check(two, qtbot):
