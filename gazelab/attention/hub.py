@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -227,7 +228,6 @@ def _remote_file(sibling: Any) -> RemoteFile:
 @contextmanager
 def hub_faults(name: str) -> Iterator[None]:
     """Say what went wrong at the hub in words of ours."""
-    import httpx2
     from huggingface_hub import errors
 
     try:
@@ -254,12 +254,19 @@ def hub_faults(name: str) -> Iterator[None]:
             where=name,
             todo="Check the spelling (gazelab models lists some); for a private one: hf auth login",
         ) from fault
-    except (errors.HfHubHTTPError, httpx2.HTTPError) as fault:
+    except (errors.HfHubHTTPError, http_library().HTTPError) as fault:
         raise AttentionError(
             f"the hub cannot be reached ({_short(fault)}).",
             where=name,
             todo="Check the connection and ask again: what was fetched is kept.",
         ) from fault
+
+
+def http_library() -> Any:
+    """Give the HTTP library under the hub's own: releases differ in it, though not in its classes' names."""
+    from huggingface_hub import errors
+
+    return import_module(errors.HTTPError.__module__.partition(".")[0])  # type: ignore[attr-defined]
 
 
 def _short(fault: Exception) -> str:

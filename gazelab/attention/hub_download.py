@@ -10,10 +10,11 @@ import errno
 import hashlib
 import os
 from collections.abc import Callable
+from http import HTTPStatus
 from pathlib import Path
 from typing import BinaryIO
 
-from gazelab.attention.hub import DownloadPlan, RemoteFile, hub_faults, size_text
+from gazelab.attention.hub import DownloadPlan, RemoteFile, http_library, hub_faults, size_text
 from gazelab.core.errors import AttentionError
 
 Progress = Callable[[str, int, int], None]
@@ -123,7 +124,6 @@ def _fetch(plan: DownloadPlan, file: RemoteFile, state: _State) -> None:
 
 def _receive(plan: DownloadPlan, file: RemoteFile, out: BinaryIO, begun: int, state: _State) -> int:
     """Take what one connection gives, and return where the file ends now; a broken one is no fault."""
-    import httpx2
     from huggingface_hub import hf_hub_url
     from huggingface_hub.utils import (  # type: ignore[attr-defined]  # it lists them for itself only
         build_hf_headers,
@@ -131,6 +131,7 @@ def _receive(plan: DownloadPlan, file: RemoteFile, out: BinaryIO, begun: int, st
         http_stream_backoff,
     )
 
+    http = http_library()
     url = hf_hub_url(plan.name, file.name, revision=plan.commit)
     # Unpacked on the way, a range would count other bytes than the file's.
     headers = {**build_hf_headers(), "Accept-Encoding": "identity"}
@@ -141,13 +142,13 @@ def _receive(plan: DownloadPlan, file: RemoteFile, out: BinaryIO, begun: int, st
             "GET", url, retry_on_exceptions=(), headers=headers, timeout=TIMEOUT_S
         ) as answer:
             hf_raise_for_status(answer)
-            if begun and answer.status_code != httpx2.codes.PARTIAL_CONTENT:
+            if begun and answer.status_code != HTTPStatus.PARTIAL_CONTENT:
                 begun = _start_anew(out, state, begun)
             for piece in answer.iter_bytes():
                 out.write(piece)
                 begun += len(piece)
                 state.add(len(piece))
-    except (httpx2.RemoteProtocolError, httpx2.ReadError, httpx2.ReadTimeout):
+    except (http.RemoteProtocolError, http.ReadError, http.ReadTimeout):
         pass  # cut off: the caller goes on from here, if anything came
     return begun
 
