@@ -185,6 +185,8 @@ class Looking(QObject):
 
     def _end(self, offers: tuple[Offer, ...]) -> None:
         self.complete = True
+        if self.look is not None:
+            self._pair.strip.set_answer(self.look.trace.answer)
         if self._panel is not None:
             self._panel.controls.method.set_offers(offers)
         self.show()

@@ -126,6 +126,14 @@ class TokenStrip(QScrollArea):
         below = "" if math.isnan(p) else self.tr("p = {p:.2f}").format(p=p)
         self._add(number, readable(token), below, self._tip(number, top))
 
+    def set_answer(self, answer: str) -> None:
+        """Write what the tokens spell on the tile of the whole answer."""
+        tile = self.tile(ALL_TOKENS)
+        if tile is not None and answer.strip():
+            tile.set_below(" ".join(answer.split()))
+            tile.setToolTip(self.tr("All tokens put together: {answer}").format(answer=answer))
+            self._make_room()
+
     def set_maps(self, map_of: MapOf, changed: Iterable[int]) -> None:
         """Take where small maps come from; those that changed are drawn as soon as they are in sight.
 

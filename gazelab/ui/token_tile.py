@@ -54,6 +54,13 @@ class TokenTile(QAbstractButton):
             self.updateGeometry()
         self.update()
 
+    def set_below(self, text: str) -> None:
+        """Show another line below the text."""
+        if text != self._below:
+            self._below = text
+            self.updateGeometry()
+            self.update()
+
     def set_share(self, share: float) -> None:
         """Show how much of this token's attention on the chart fell on a patch, 0..1; NaN takes it away."""
         if share != self._share and not (math.isnan(share) and math.isnan(self._share)):
@@ -125,7 +132,10 @@ class TokenTile(QAbstractButton):
         below = QRectF(room.left(), room.top() + lines, room.width(), lines - _BAR_PX)
         if math.isnan(self._share):
             painter.setPen(QColor(tokens.muted))
-            painter.drawText(below, align, self._below)
+            said = self.fontMetrics().elidedText(
+                self._below, Qt.TextElideMode.ElideRight, int(room.width()) + 1
+            )
+            painter.drawText(below, align, said)
             return
         orange = QColor(*(DARK_MODEL_RGB if tokens is theme.DARK else MODEL_RGB))
         painter.setPen(orange)

@@ -97,6 +97,12 @@ def test_each_tile_shows_its_token_its_probability_and_its_own_map(two, qtbot, p
     assert darkest(first) < 0.5 < darkest(second)
 
 
+def test_the_tile_of_the_whole_answer_spells_it(two):
+    tile = two.pair.strip.tile(ALL_TOKENS)
+    assert tile._below == "answer"
+    assert tile.toolTip().endswith(": answer")
+
+
 def test_arrow_keys_on_a_tile_choose_tokens_and_the_whole_answer(two, qtbot):
     strip = two.pair.strip
     strip.tile(1).setFocus()
