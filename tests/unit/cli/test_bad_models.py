@@ -6,6 +6,7 @@ import json
 import pickle
 import shutil
 import struct
+import subprocess
 import sys
 import zlib
 from pathlib import Path
@@ -155,7 +156,29 @@ def test_no_room_in_memory_for_the_model(attend, chart, folder, monkeypatch):
     assert "of memory, and 50 MB are free on cpu" in fault
 
 
-def test_no_room_on_the_disk_for_the_trace(attend, chart, folder, tmp_path):
+@pytest.mark.skipif(sys.platform == "win32", reason="no limit on a file's size there")
+def test_no_room_on_the_disk_for_the_trace(chart, tmp_path):
+    """In a process that may write 2000 bytes a file: what it writes then fails as on a full disk."""
+    code = (
+        "import resource, sys; from gazelab.cli import main;"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (2000, resource.getrlimit(resource.RLIMIT_FSIZE)[1]));"
+        "sys.exit(main(sys.argv[1:]))"
+    )
+    asked = ["attend", str(chart), "--question", "How many?", "--model", "chartreader"]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *asked, "--out", str(tmp_path / "out")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    fault = done.stderr.splitlines()[-1]
+    assert fault.startswith(f"gazelab: {tmp_path / 'out'}")
+    assert "cannot be written (File too large). Free some space or choose another folder." in fault
+    assert "Traceback" not in done.stderr
+
+
+def test_a_file_where_the_folder_for_the_trace_should_be(attend, chart, folder, tmp_path):
     (tmp_path / "out").write_text("a file where the folder should be")
     code, _, fault = attend(chart, folder)
     assert code == 1
