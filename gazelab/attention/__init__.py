@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from gazelab.attention.base import AttentionModel, TokenStep, open_model
     from gazelab.attention.causal import CausalCheck, CheckPlan, causal_check
+    from gazelab.attention.given import given_answer, patch_look
     from gazelab.attention.grids import Family, Layout, PatchView
     from gazelab.attention.maps import attention_map
     from gazelab.attention.methods import METHODS, make_map, offers
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "gazelab.attention.base": ("AttentionModel", "TokenStep", "open_model"),
     "gazelab.attention.causal": ("CausalCheck", "CheckPlan", "causal_check"),
+    "gazelab.attention.given": ("given_answer", "patch_look"),
     "gazelab.attention.grids": ("Family", "Layout", "PatchView"),
     "gazelab.attention.maps": ("attention_map",),
     "gazelab.attention.methods": ("METHODS", "make_map", "offers"),
@@ -46,10 +48,12 @@ __all__ = [
     "TraceWriter",
     "attention_map",
     "causal_check",
+    "given_answer",
     "load_trace",
     "make_map",
     "offers",
     "open_model",
+    "patch_look",
     "save_trace",
 ]
 

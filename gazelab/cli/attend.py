@@ -48,6 +48,13 @@ def attend(
     curves: Annotated[
         bool, typer.Option("--curves", help="--check step by step, with deletion and insertion curves.")
     ] = False,
+    answer: Annotated[
+        str | None, typer.Option("--answer", help="Read this answer instead of the model's own.")
+    ] = None,
+    patch: Annotated[
+        str | None,
+        typer.Option("--patch", help="Also what this patch looks at in the vision encoder, as ROW,COL."),
+    ] = None,
     device: DeviceOption = None,
     dtype: DtypeOption = None,
     quant: QuantOption = None,
@@ -71,11 +78,16 @@ def attend(
     from gazelab.core.picture import load_picture
     from gazelab.pipeline.attend import attend as run
     from gazelab.pipeline.attend import memory_line
+    from gazelab.pipeline.attend_patch import write_patch_look
 
     choice = map_choice(method, layers, heads, sinks, view)
+    cell = _cell(patch)
     shown = load_picture(picture)
-    options = options_of(None, device, dtype, quant, revision, grid, download, trust_remote_code)
-    opened = open_named(model_name(model, None), options)
+    name = model_name(model, None)
+    options = options_of(
+        None, device, dtype, quant, revision, grid, download, trust_remote_code, name=name
+    )
+    opened = open_named(name, options)
     if line := memory_line(opened, shown, question, max_tokens):
         typer.echo(one_line(line), err=True)
 
@@ -87,12 +99,33 @@ def attend(
     plan = CheckPlan() if curves else CheckPlan.quick() if check else None
     if plan is not None:
         typer.echo(f"The check afterwards runs the model {plan.n_passes} times at most.", err=True)
-    done = run(opened, shown, question, out, choice, max_tokens, say, plan, _counted)
+    done = run(opened, shown, question, out, choice, max_tokens, say, plan, _counted, answer)
     typer.echo(f"Answer: {one_line(done.trace.answer)}")
     for line in done.told:
         typer.echo(one_line(line))
     for path in done.files:
         typer.echo(f"Wrote {path}")
+    if cell is not None:
+        typer.echo(f"Wrote {write_patch_look(opened, shown, question, cell, done.files[0])}")
+
+
+def _cell(text: str | None) -> tuple[int, int] | None:
+    """Read ROW,COL.
+
+    Raises
+    ------
+    ConfigError
+        It is not written so.
+    """
+    from gazelab.core.errors import ConfigError
+
+    if text is None:
+        return None
+    try:
+        row, col = (int(part) for part in text.split(","))
+    except ValueError as fault:
+        raise ConfigError(f"--patch {text!r} is no patch.", todo="Write it as ROW,COL, from 0.") from fault
+    return row, col
 
 
 def _counted(done: int, total: int) -> None:

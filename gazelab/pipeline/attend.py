@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from gazelab.attention.base import AttentionModel, TokenStep, trace_of
+from gazelab.attention.base import AttentionModel, TokenStep, TraceHead, trace_of
 from gazelab.attention.causal import CheckPlan, causal_check
 from gazelab.attention.combined import views_chosen
-from gazelab.attention.trace_store import TraceWriter
+from gazelab.attention.given import given_answer
+from gazelab.attention.trace_store import TraceWriter, save_trace
 from gazelab.core.attention import AttentionMap, AttentionTrace
 from gazelab.core.errors import AttentionError
 from gazelab.core.picture import Picture, encode_png
@@ -49,6 +51,7 @@ def attend(
     on_token: Callable[[TokenStep], None] | None = None,
     check: CheckPlan | None = None,
     on_pass: Callable[[int, int], None] = lambda done, total: None,
+    answer: str | None = None,
 ) -> Attended:
     """Answer a question, and write the trace and pictures of it into a folder.
 
@@ -71,6 +74,9 @@ def attend(
         was found is written beside the trace, as JSON and as a picture.
     on_pass : callable
         Called with (passes of the check done, passes at most).
+    answer : str, optional
+        Put into the model's mouth in place of its own; its files go into a folder of their own, so that those
+        of the model's answer stay.
 
     Raises
     ------
@@ -80,21 +86,12 @@ def attend(
     choice.check(model)
     head = model.head(picture, question)
     views_chosen([head.view, *(name for name, _ in head.other_grids)], choice.view)
-    steps: list[TokenStep] = []
-    with TraceWriter(out, head) as writer:
-        for step in model.stream(picture, question, max_tokens):
-            steps.append(step)
-            writer.append(step)
-            if on_token is not None:
-                on_token(step)
-        if not steps:
-            raise AttentionError(
-                "it ended its answer at once, so there is nothing to map.",
-                where=model.model_id,
-                todo="Ask another question.",
-            )
-        path = writer.finish(model.answer_text(steps))
-    trace = trace_of(head, steps, model.answer_text(steps))
+    if answer is None:
+        steps = model.stream(picture, question, max_tokens)
+        trace, path = _asked(model, head, steps, out, on_token)
+    else:
+        trace = given_answer(model, picture, question, answer)
+        path = save_trace(out / f"given_{hashlib.sha256(answer.encode()).hexdigest()[:8]}", trace)
     chosen = choice.of_model(model, picture, question, trace) if choice.needs_model else choice.of(trace)
     _remove_earlier(path)
     kept = _write(path.with_name(f"{path.stem}_map.json"), _map_json(chosen))
@@ -107,6 +104,31 @@ def attend(
         files.append(_write(path.with_name(f"{path.stem}_check.json"), _json(found.to_json())))
         files.append(_write(path.with_name(f"{path.stem}_check.png"), drawn))
     return Attended(trace, chosen, tuple(files), tuple(told))
+
+
+def _asked(
+    model: AttentionModel,
+    head: TraceHead,
+    stream: Iterable[TokenStep],
+    out: Path,
+    on_token: Callable[[TokenStep], None] | None,
+) -> tuple[AttentionTrace, Path]:
+    """Write each token as it comes."""
+    steps: list[TokenStep] = []
+    with TraceWriter(out, head) as writer:
+        for step in stream:
+            steps.append(step)
+            writer.append(step)
+            if on_token is not None:
+                on_token(step)
+        if not steps:
+            raise AttentionError(
+                "it ended its answer at once, so there is nothing to map.",
+                where=model.model_id,
+                todo="Ask another question.",
+            )
+        path = writer.finish(model.answer_text(steps))
+    return trace_of(head, steps, model.answer_text(steps)), path
 
 
 def memory_line(model: AttentionModel, picture: Picture, question: str, max_tokens: int) -> str | None:

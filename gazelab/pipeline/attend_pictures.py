@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -18,6 +19,8 @@ HEAT_STOPS = np.array([[255, 247, 188], [254, 217, 118], [253, 141, 60], [227, 7
 HEAT_OPACITY = 0.75
 UNSEEN_GREY, UNSEEN_OPACITY, UNSEEN_STRIPE_PX = 120, 0.45, 12
 SHEET_COLUMNS, THUMBNAIL_PX, GAP_PX, CAPTION_PX = 6, 240, 10, 20
+
+FRAME_RGB, FRAME_PX = (0, 90, 160), 2
 
 Pixels = NDArray[np.uint8]
 
@@ -71,22 +74,60 @@ def contact_sheet(picture: Picture, trace: AttentionTrace, choice: MapChoice) ->
     """
     layers = [trace.layers[n] if n < 0 else n for n in choice.layers or trace.layers]
     together = choice if choice.method in ("mean", "max") else replace(choice, method="mean")
-    small = _small(picture)
-    columns = min(SHEET_COLUMNS, len(layers))
-    cell = small.width + GAP_PX, small.height + CAPTION_PX + GAP_PX
-    rows = -(-len(layers) // columns)
-    sheet = Image.new("RGB", (columns * cell[0] + GAP_PX, rows * cell[1] + GAP_PX), "white")
-    pen, font = ImageDraw.Draw(sheet), ImageFont.load_default(13)
-    for place, layer in enumerate(layers):
+    maps = []
+    for layer in layers:
         made = replace(together, layers=(layer,)).of(trace)
-        left, top = (GAP_PX + place % columns * cell[0], GAP_PX + place // columns * cell[1])
-        drawn = overlay(Picture.from_rgb(np.asarray(small)), _scaled_to(made, small.width, small.height))
-        sheet.paste(Image.fromarray(drawn), (left, top + CAPTION_PX))
         share = (
             f"{made.picture_share:.0%} on the chart" if np.isfinite(made.values).all() else "nothing on it"
         )
-        pen.text((left, top), f"layer {layer}: {share}", "black", font)
+        maps.append((f"layer {layer}: {share}", made))
+    return map_sheet(picture, maps)
+
+
+def map_sheet(
+    picture: Picture, maps: Sequence[tuple[str, AttentionMap]], patch: tuple[int, int] | None = None
+) -> Pixels:
+    """Draw maps over small copies of their picture, row by row, each with its caption.
+
+    Parameters
+    ----------
+    maps : sequence of (str, AttentionMap)
+        Caption and map.
+    patch : (int, int), optional
+        Row and column of a patch that is framed in each.
+
+    Returns
+    -------
+    numpy.ndarray, shape (height, width, 3), uint8
+    """
+    small = _small(picture)
+    columns = min(SHEET_COLUMNS, len(maps))
+    cell = small.width + GAP_PX, small.height + CAPTION_PX + GAP_PX
+    rows = -(-len(maps) // columns)
+    sheet = Image.new("RGB", (columns * cell[0] + GAP_PX, rows * cell[1] + GAP_PX), "white")
+    pen, font = ImageDraw.Draw(sheet), ImageFont.load_default(13)
+    for place, (caption, made) in enumerate(maps):
+        left, top = (GAP_PX + place % columns * cell[0], GAP_PX + place // columns * cell[1])
+        scaled = _scaled_to(made, small.width, small.height)
+        drawn = overlay(Picture.from_rgb(np.asarray(small)), scaled)
+        if patch is not None:
+            drawn = framed_patch(drawn, scaled.grid, *patch)
+        sheet.paste(Image.fromarray(drawn), (left, top + CAPTION_PX))
+        pen.text((left, top), caption, "black", font)
     return np.asarray(sheet, np.uint8)
+
+
+def framed_patch(rgb: Pixels, grid: PatchGrid, row: int, col: int) -> Pixels:
+    """Draw a frame round a patch, outside of it, as far as the picture goes."""
+    height, width = rgb.shape[:2]
+    left, right = (round(float(grid.x_edges_px[k])) for k in (col, col + 1))
+    top, bottom = (round(float(grid.y_edges_px[k])) for k in (row, row + 1))
+    out = rgb.copy()
+    outer = np.zeros((height, width), bool)
+    outer[max(top - FRAME_PX, 0) : bottom + FRAME_PX, max(left - FRAME_PX, 0) : right + FRAME_PX] = True
+    outer[max(top, 0) : bottom, max(left, 0) : right] = False
+    out[outer] = FRAME_RGB
+    return out
 
 
 def _small(picture: Picture) -> Image.Image:
