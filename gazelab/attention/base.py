@@ -175,10 +175,7 @@ def open_model(
         There is no such model, it cannot be read, or its family has no grid file.
     """
     if name == EMBEDDED:
-        if device != "cpu":
-            raise AttentionError(
-                f"it runs on the CPU only, not on {device}.", where=EMBEDDED, todo="Leave the device out."
-            )
+        _refuse_options(device, dtype=dtype, grid_file=grid_file, revision=revision, quant=quant)
         from gazelab.attention.embedded import EmbeddedChartReader
 
         return EmbeddedChartReader.open()
@@ -196,6 +193,21 @@ def open_model(
         progress=progress,
         check=check,
     )
+
+
+def _refuse_options(device: str, **others: object) -> None:
+    """Say what the embedded model has no use for, rather than do something else than was asked."""
+    if device != "cpu":
+        raise AttentionError(
+            f"it runs on the CPU only, not on {device}.", where=EMBEDDED, todo="Leave the device out."
+        )
+    given = [name for name, value in others.items() if value not in (None, "auto", "float32")]
+    if given:
+        raise AttentionError(
+            f"it is one file that ships with gazelab, and takes no {given[0].replace('_', ' ')}.",
+            where=EMBEDDED,
+            todo="Leave it out, or open a checkpoint.",
+        )
 
 
 def trace_of(head: TraceHead, steps: Sequence[TokenStep], answer: str) -> AttentionTrace:

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from safetensors import SafetensorError
 from transformers import AutoConfig, AutoImageProcessor, AutoModelForImageTextToText, AutoTokenizer
 from transformers.models.auto.modeling_auto import (
     MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
@@ -36,12 +35,11 @@ from gazelab.attention.checkpoint_memory import check_memory, free_memory_bytes,
 from gazelab.attention.checkpoint_options import ModelOptions
 from gazelab.attention.checkpoint_placement import check_device, check_dtype, quantisation
 from gazelab.attention.checkpoint_template import find_template
+from gazelab.attention.foreign import BROKEN, said
 from gazelab.attention.grids import Family, family_of
 from gazelab.attention.hub import commit_of
 from gazelab.attention.hub_download import Progress, silent
 from gazelab.core.errors import AttentionError
-
-_BROKEN = (OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError, ImportError)
 
 
 @dataclass(eq=False)
@@ -214,9 +212,9 @@ def _named(where: Path, what: str, own_code: bool = False) -> Iterator[None]:
             where=where,
             todo="Take a smaller checkpoint, or try --dtype bfloat16 or --quant 4bit.",
         ) from fault
-    except (*_BROKEN, SafetensorError) as fault:
+    except BROKEN as fault:
         raise AttentionError(
-            f"{what} ({' '.join(str(fault).split())}).",
+            f"{what} ({said(fault)}).",
             where=where,
             todo="It brings code of its own: allow it with --trust-remote-code, if you trust its publisher."
             if own_code
@@ -230,7 +228,7 @@ def _named(where: Path, what: str, own_code: bool = False) -> Iterator[None]:
 def _sample_shapes(image_processor: Any) -> dict[str, tuple[int, ...]]:
     try:
         made = image_processor(images=[np.zeros((601, 853, 3), np.uint8)], return_tensors="pt")
-    except ValueError:  # some want the question too
+    except BROKEN:  # some want the question too, and a broken one is told of where it is used
         return {}
     return {name: tuple(value.shape) for name, value in made.items() if hasattr(value, "shape")}
 

@@ -36,7 +36,10 @@ def check_folder(folder: Path) -> None:
     AttentionError
         It is something else, or a part is missing; with the file's name.
     """
-    names = {path.name for path in folder.iterdir()}
+    try:
+        names = {path.name for path in folder.iterdir()}
+    except OSError as fault:
+        raise AttentionError(f"it cannot be read ({fault.strerror}).", where=folder, todo=_ALLOWED) from fault
     check_listing(sorted(names), folder)
     read_json(folder / "config.json")
     weight_files(folder)
@@ -64,7 +67,7 @@ def read_json(path: Path) -> dict[str, Any]:
     """
     try:
         found = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as fault:
+    except (OSError, ValueError, RecursionError) as fault:
         raise AttentionError(f"it cannot be read as JSON ({fault}).", where=path, todo=_AGAIN) from fault
     if not isinstance(found, dict):
         raise AttentionError("it is JSON, but no object with settings.", where=path, todo=_AGAIN)
@@ -72,6 +75,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 _AGAIN = "Copy or download that file again."
+_ALLOWED = "See that you may read it."
 
 
 def weight_files(folder: Path) -> tuple[Path, ...]:
@@ -95,9 +99,9 @@ def weight_files(folder: Path) -> tuple[Path, ...]:
             todo=_AGAIN,
         )
     table = read_json(folder / INDEX).get("weight_map")
-    named = sorted(set(table.values())) if isinstance(table, dict) else []
-    # A name with a path in it would reach out of the folder.
-    missing = [name for name in named if Path(name).name != name or not (folder / name).is_file()]
+    named = sorted({str(name) for name in table.values()}) if isinstance(table, dict) else []
+    # A name with a path in it would reach out of the folder, and one of another kind may be a pickle.
+    missing = [name for name in named if not WEIGHTS.fullmatch(name) or not (folder / name).is_file()]
     if missing or not named:
         raise AttentionError(
             f"{len(missing)} of {len(named)} weight files are missing"
@@ -133,8 +137,11 @@ def header_of(path: Path) -> dict[str, Any]:
     AttentionError
         The file's length is not what its header says, or there is no header.
     """
-    size = path.stat().st_size
-    with path.open("rb") as file:
+    try:
+        size, opened = path.stat().st_size, path.open("rb")
+    except OSError as fault:
+        raise AttentionError(f"it cannot be read ({fault.strerror}).", where=path, todo=_ALLOWED) from fault
+    with opened as file:
         start = file.read(8)
         length = int.from_bytes(start, "little") if len(start) == 8 else _LONGEST_HEADER + 1
         if start == b"version ":
@@ -149,8 +156,8 @@ def header_of(path: Path) -> dict[str, Any]:
     try:
         header: dict[str, Any] = json.loads(raw)
         header.pop("__metadata__", None)
-        end = 8 + length + max((entry["data_offsets"][1] for entry in header.values()), default=0)
-    except (ValueError, TypeError, KeyError, AttributeError, IndexError) as fault:
+        end = 8 + length + max((_end_of(entry) for entry in header.values()), default=0)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as fault:
         cut = "cut off" if size < 8 + length else "damaged"
         raise AttentionError(f"its header is {cut} ({size} bytes).", where=path, todo=_AGAIN) from fault
     if end != size:
@@ -161,6 +168,15 @@ def header_of(path: Path) -> dict[str, Any]:
             todo=_AGAIN,
         )
     return header
+
+
+def _end_of(entry: dict[str, Any]) -> int:
+    """Give where a tensor's values end, of an entry that is as the format says."""
+    start, end = entry["data_offsets"]
+    whole_numbers = [start, end, *entry["shape"]]
+    if not isinstance(entry["dtype"], str) or not all(type(n) is int and n >= 0 for n in whole_numbers):
+        raise ValueError("an entry with no numbers of its place and shape")
+    return int(end)
 
 
 def stored_bytes(folder: Path) -> int:

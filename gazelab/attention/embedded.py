@@ -11,6 +11,7 @@ import torch
 from gazelab.attention.base import MAX_TOKENS, TokenStep, TraceHead, trace_of
 from gazelab.attention.chartreader.model import AnswerStep, ChartReader
 from gazelab.attention.grids import chartreader as grid_file
+from gazelab.attention.prompt import refuse_what_is_no_text
 from gazelab.core.attention import AttentionTrace
 from gazelab.core.picture import Picture
 
@@ -54,6 +55,7 @@ class EmbeddedChartReader:
 
     def head(self, picture: Picture, question: str) -> TraceHead:
         """Lay the model's cells over a picture, and tell how it comes in and with which software."""
+        refuse_what_is_no_text(question)
         config = self.reader.network.config
         size = f"{config.picture_width_px} x {config.picture_height_px}"
         unknown = self.reader.unknown_words(question)
@@ -73,6 +75,7 @@ class EmbeddedChartReader:
 
     def stream(self, picture: Picture, question: str, max_tokens: int = MAX_TOKENS) -> Iterator[TokenStep]:
         """Answer a question, token by token."""
+        refuse_what_is_no_text(question)
         for step in self.reader.answer(picture.rgb, question, min(max_tokens, LONGEST_ANSWER)):
             yield _token_step(step)
 

@@ -14,6 +14,19 @@ from gazelab.core.errors import AttentionError
 
 TOP = 50
 """How many of the most probable tokens each step keeps; enough to show what a temperature would do."""
+_OWN = {
+    **dict.fromkeys(("repetition_penalty", "encoder_repetition_penalty"), 1.0),
+    **dict.fromkeys(("no_repeat_ngram_size", "encoder_no_repeat_ngram_size", "min_length"), 0),
+    **dict.fromkeys(
+        (
+            "suppress_tokens", "begin_suppress_tokens", "bad_words_ids", "sequence_bias", "guidance_scale",
+            "min_new_tokens", "max_time", "stop_strings", "exponential_decay_length_penalty",
+            "forced_eos_token_id", "watermarking_config", "penalty_alpha", "dola_layers",
+            "prompt_lookup_num_tokens",
+        )
+    ),
+}  # fmt: skip
+"""What changes a distribution, or ends an answer, beside the model."""
 Top = tuple[tuple[str, float], ...]
 OnToken = Callable[[int, int, Top], None]
 """Called with a token's index in the answer, its id, and the most probable tokens and probabilities."""
@@ -28,8 +41,9 @@ def generate_answer(
 ) -> list[int]:
     """Answer by always taking the most probable token.
 
-    Sampling, beams and penalties that a checkpoint may suggest are off, so that the answer is repeatable and
-    the probabilities are the model's own.
+    Sampling, beams, penalties, forbidden tokens and limits that a checkpoint may suggest are off, so that the
+    answer is repeatable and the probabilities are the model's own. A first token that it forces stays forced:
+    its decoder was never trained to begin otherwise.
 
     Parameters
     ----------
@@ -50,16 +64,15 @@ def generate_answer(
         The model cannot be run on this input, or memory runs out.
     """
     runners_up = _RunnersUp(tokenizer)
-    stream = _Stream(_end_marks(model, tokenizer), runners_up, on_token)
     try:
+        stream = _Stream(_end_marks(model, tokenizer), runners_up, on_token)
         with told(model):
             model.generate(
                 **tensors,
                 max_new_tokens=max_tokens,
                 do_sample=False,
                 num_beams=1,
-                repetition_penalty=1.0,
-                no_repeat_ngram_size=0,
+                **_OWN,
                 use_cache=True,  # where a configuration says no, each token reads the whole answer again
                 disable_compile=True,
                 pad_token_id=_pad(tokenizer),

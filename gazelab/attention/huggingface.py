@@ -22,7 +22,7 @@ from gazelab.attention.grids.family import Asked, ask
 from gazelab.attention.hub_download import Progress, silent
 from gazelab.attention.implementations import attention_implementations
 from gazelab.attention.memory import MemoryEstimate, estimate
-from gazelab.attention.prompt import escape_special
+from gazelab.attention.prompt import escape_special, refuse_what_is_no_text
 from gazelab.attention.pushed import pulled
 from gazelab.attention.rows import predicting_row
 from gazelab.attention.tap import AttentionTap
@@ -119,15 +119,31 @@ class HuggingFaceModel:
         Raises
         ------
         AttentionError
-            The picture's shape is beyond what the family's processor takes, or tokens and grid do not fit.
+            The picture's shape is beyond what the family's processor takes, tokens and grid do not fit, the
+            question is no text, or both together are more than the model was made to read.
         """
         if self._last is not None and self._last[:2] == (picture.sha256, question):
             return self._last[2]
+        refuse_what_is_no_text(question)
         # As an image, not an array: of an array 3 px high the library takes the rows for colours.
         image = Image.fromarray(picture.rgb)
         asked = ask(self.checkpoint.family, self.checkpoint, image, self._asked_text(question))
+        self._refuse_if_too_long(asked)
         self._last = (picture.sha256, question, asked)
         return asked
+
+    def _refuse_if_too_long(self, asked: Asked) -> None:
+        """Stop where a model would go on beyond its last position, and answer anything."""
+        text = self.checkpoint.config.get_text_config(decoder=True)
+        limit = getattr(text, "max_position_embeddings", None)
+        ids = asked.tensors.get("input_ids")
+        n_read = asked.prompt_length if ids is None else max(asked.prompt_length, ids.shape[1])
+        if limit is not None and n_read > limit:
+            raise AttentionError(
+                f"picture and question take {n_read} tokens, and it reads {limit} at most.",
+                where=self.model_id,
+                todo="Ask in fewer words, or take a smaller picture.",
+            )
 
     def memory(self, picture: Picture, question: str, max_tokens: int = MAX_TOKENS) -> MemoryEstimate:
         """Estimate what an answer will take, before it is given."""

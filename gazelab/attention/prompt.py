@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gazelab.attention.foreign import BROKEN, said
 from gazelab.core.errors import AttentionError
 
 
@@ -11,6 +12,24 @@ def special_tokens(tokenizer: Any) -> tuple[str, ...]:
     """List every text that a tokenizer reads as one special token, longest first."""
     added = {str(t) for t in tokenizer.added_tokens_decoder.values() if t.special}
     return tuple(sorted(added | {str(t) for t in tokenizer.all_special_tokens}, key=len, reverse=True))
+
+
+def refuse_what_is_no_text(question: str) -> None:
+    """Refuse a question that holds bytes of another encoding, which no tokenizer, file or hash can take.
+
+    Raises
+    ------
+    AttentionError
+        Names the first.
+    """
+    try:
+        question.encode()
+    except UnicodeEncodeError as fault:
+        byte = ord(question[fault.start]) & 0xFF
+        raise AttentionError(
+            f"the question's character {fault.start + 1} is no text (byte {byte:#x}).",
+            todo="Type it again, or save it as UTF-8.",
+        ) from fault
 
 
 def escape_special(text: str, tokenizer: Any) -> str:
@@ -64,11 +83,13 @@ def prompt_ids(
         text = tokenizer.apply_chat_template(
             [{"role": "user", "content": content}], tokenize=False, add_generation_prompt=True
         )
-    except ValueError as fault:
+    except BROKEN as fault:
         raise AttentionError(
-            f"its tokenizer cannot make a prompt ({fault}).",
+            f"its tokenizer cannot make a prompt ({said(fault)}).",
             where=tokenizer.name_or_path,
-            todo="Use an instruction-tuned checkpoint, which has a chat template.",
+            todo="Its chat template is broken: copy or download it again."
+            if tokenizer.chat_template
+            else "Use an instruction-tuned checkpoint, which has a chat template.",
         ) from fault
     mark = placeholder or str(tokenizer.convert_ids_to_tokens(picture_id))
     if text.count(mark) != 1:

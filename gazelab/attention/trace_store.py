@@ -23,9 +23,10 @@ from typing import IO, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError, safe_open
+from safetensors import safe_open
 
 from gazelab.attention.base import TokenStep, TraceHead, trace_of
+from gazelab.attention.foreign import BROKEN, said
 from gazelab.attention.trace_parts import described, head_from, head_of, steps_of
 from gazelab.core.attention import AttentionTrace
 from gazelab.core.errors import AttentionError
@@ -198,9 +199,9 @@ def load_trace(path: Path) -> AttentionTrace:
                 )
             steps = [_step(file, number, step) for number, step in enumerate(whole["steps"])]
             return trace_of(head_from(whole), steps, whole["answer"])
-    except (OSError, SafetensorError, KeyError, ValueError, TypeError, IndexError) as fault:
+    except (*BROKEN, MemoryError) as fault:
         raise AttentionError(
-            f"not an attention trace that can be read ({fault}).",
+            f"not an attention trace that can be read ({said(fault)}).",
             where=path,
             todo="Delete it and run the model again.",
         ) from fault

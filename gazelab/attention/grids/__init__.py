@@ -14,10 +14,12 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib.metadata import entry_points
 from pathlib import Path
 
+from gazelab.attention.foreign import BROKEN
 from gazelab.attention.grids.family import Family
 from gazelab.attention.grids.layout import Layout, PatchView
 from gazelab.core.errors import AttentionError
@@ -70,7 +72,9 @@ def family_of(
     if model_type in FAMILIES:
         return _own(importlib.import_module(FAMILIES[model_type]), FAMILIES[model_type])
     for point in entry_points(group=GROUP, name=model_type):
-        return _own(point.load(), point.value)
+        with _run(point.value):
+            found = point.load()
+        return _own(found, point.value)
     made = ", ".join(f"{name} {shape}" for name, shape in (shapes or {}).items())
     raise AttentionError(
         f'no grid is known for models of type "{model_type}"'
@@ -87,11 +91,17 @@ def _loaded(file: Path) -> object:
             "no Python file that can be read.", where=file, todo="Name a file that ends in .py."
         )
     module = importlib.util.module_from_spec(spec)
-    try:
+    with _run(file):
         spec.loader.exec_module(module)
-    except (ImportError, SyntaxError, AttributeError, NameError, TypeError, ValueError, OSError) as fault:
-        raise AttentionError(f"it cannot be run ({type(fault).__name__}: {fault}).", where=file) from fault
     return module
+
+
+@contextmanager
+def _run(where: Path | str) -> Iterator[None]:
+    try:
+        yield
+    except BROKEN as fault:
+        raise AttentionError(f"it cannot be run ({type(fault).__name__}: {fault}).", where=where) from fault
 
 
 def _own(found: object, where: object) -> Family:

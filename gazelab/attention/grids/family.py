@@ -19,6 +19,7 @@ from PIL.Image import Image
 from torch import Tensor
 
 from gazelab.attention.decoder import Kind
+from gazelab.attention.foreign import BROKEN, said
 from gazelab.attention.grids.layout import Layout
 from gazelab.attention.prompt import prompt_ids
 from gazelab.core.errors import AttentionError
@@ -166,12 +167,23 @@ def ask(family: Family, parts: Parts, image: Image, question: str) -> Asked:
         if family.ask is not None:
             return family.ask(parts, image, question)
         made = family.inputs(parts, image, question)
-    except (ValueError, ZeroDivisionError) as fault:
+    except BROKEN as fault:
         raise AttentionError(
-            f"its processor refuses a picture of {image.width} x {image.height} px ({fault}).",
+            f"its processor refuses a picture of {image.width} x {image.height} px ({said(fault)}).",
             where=parts.name,
             todo="Leave this picture out, or pad it with white.",
         ) from fault
+    try:
+        return _laid(family, parts, made, image, question)
+    except BROKEN as fault:
+        raise AttentionError(
+            f"its tokens cannot be laid over a picture of {image.width} x {image.height} px ({said(fault)}).",
+            where=parts.name,
+            todo="Check the checkpoint's settings and, if you gave one, your own grid file.",
+        ) from fault
+
+
+def _laid(family: Family, parts: Parts, made: dict[str, Tensor], image: Image, question: str) -> Asked:
     layout = family.layout(made, parts.config, image.width, image.height)
     picture_text = family.picture_text(parts, layout)
     if family.prompt is not None:

@@ -172,6 +172,23 @@ def test_a_later_version_and_weights_that_do_not_fit_are_refused(tmp_path):
         load_trace(rewritten(path, layers=[1]))
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"picture_width_px": float("inf")},
+        {"n_heads": 10**15},
+        {"steps": 5},
+        {"views": "x"},
+        {"prompt_tokens": None},
+        {"steps": [{"token": "a", "id": 0, "top": None}]},
+    ],
+)
+def test_a_description_that_cannot_be_is_refused(tmp_path, changes):
+    path = rewritten(save_trace(tmp_path, a_trace()), **changes)
+    with pytest.raises(AttentionError, match="not an attention trace that can be read"):
+        load_trace(path)
+
+
 def test_a_safetensors_file_that_is_no_trace_is_refused(tmp_path):
     save_file({"a": np.zeros(3, np.float32)}, tmp_path / "other.safetensors")
     with pytest.raises(AttentionError, match="not an attention trace"):
