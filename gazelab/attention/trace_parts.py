@@ -56,6 +56,12 @@ def described(head: TraceHead) -> dict[str, Any]:
     }
 
 
+def looks_alike(one: TraceHead, other: TraceHead) -> bool:
+    """Tell whether two looks are of one model, picture and question, made in one way; notes do not count."""
+    ours, theirs = ({**described(head), "note": ""} for head in (one, other))
+    return ours == theirs
+
+
 def head_from(values: dict[str, Any]) -> TraceHead:
     """Inverse of `described`."""
     size = int(values["picture_width_px"]), int(values["picture_height_px"])

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gazelab.attention.base import AttentionModel
+from gazelab.attention.trace_parts import head_of, looks_alike
 from gazelab.attention.trace_store import load_trace, save_trace, trace_path_of
 from gazelab.charts.scoring import Verdict, score
 from gazelab.core.attention import AttentionMap, AttentionTrace
@@ -135,17 +136,21 @@ def score_trial(replay: Replay, trial: Trial, chosen: AttentionMap, n_chance: in
 
 
 def trace_for(replay: Replay, trial: Trial, model: AttentionModel) -> AttentionTrace:
-    """Give the trace of a trial: the stored one if it is of the same model, else a new one.
+    """Give the trace of a trial: the stored one if the model would look the same way today, else a new one.
 
-    A new one is stored; where that cannot be, as in an archive, it is told in the log and nothing more.
+    The same way: same weights, number type, settings of the processor, prompt, grid and libraries. A new one
+    is stored; where that cannot be, as in an archive, it is told in the log and nothing more.
     """
     derived = replay.session.derived
     path = trace_path_of(derived, model.model_id, model.revision, trial.picture_sha256, trial.question)
     if path.exists():
         try:
-            return load_trace(path)
+            kept = load_trace(path)
         except AttentionError:
             pass  # a broken result is made again: derived/ holds nothing that cannot be
+        else:
+            if looks_alike(head_of(kept), model.head(replay.picture(trial), trial.question)):
+                return kept
     trace = model.trace(replay.picture(trial), trial.question)
     try:
         save_trace(derived, trace)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from gazelab.attention.base import TokenStep, TraceHead, trace_of
+from gazelab.attention.trace_store import save_trace, trace_path
 from gazelab.core.attention import AttentionTrace
 from gazelab.core.errors import ConfigError, SessionError
 from gazelab.core.geometry import PatchGrid, Screen
@@ -111,6 +112,30 @@ def test_the_models_trace_is_stored_and_used_again(tmp_path):
     again = trace_for(replay, replay.trials[0], model)
     assert model.n_runs == 1
     assert again.weights.tobytes() == first.weights.tobytes()
+
+
+def test_a_stored_trace_that_was_made_in_another_way_is_made_again(tmp_path):
+    _, path = record_two_charts(tmp_path)
+    model = FixedModel(1, 1)
+    replay = Replay.open(path)
+    trace_for(replay, replay.trials[0], model)
+    plain = model.head
+    model.head = lambda *about: replace(plain(*about), made_with={"dtype": "float16"})
+    assert trace_for(replay, replay.trials[0], model).made_with == {"dtype": "float16"}
+    assert model.n_runs == 2
+    trace_for(replay, replay.trials[0], model)
+    assert model.n_runs == 2
+
+
+def test_a_trace_of_another_question_under_this_ones_name_is_not_used(tmp_path):
+    _, path = record_two_charts(tmp_path)
+    model = FixedModel(1, 1)
+    replay = Replay.open(path)
+    derived = replay.session.derived
+    mine = trace_path(derived, trace_for(replay, replay.trials[0], model))
+    other = save_trace(tmp_path, model.trace(replay.picture(replay.trials[0]), "Another one?"))
+    mine.write_bytes(other.read_bytes())
+    assert trace_for(replay, replay.trials[0], model).prompt == replay.trials[0].question
 
 
 def test_a_broken_stored_trace_is_made_again(tmp_path):
