@@ -68,11 +68,18 @@ def options_of(
     grid: Path | None,
     download: bool = False,
     trust_remote_code: bool = False,
+    *,
+    name: str = "",
 ) -> ModelOptions:
-    """Put the options together; what was not given comes from the settings of the data root."""
-    from gazelab.attention.checkpoint_options import ModelOptions
+    """Put the options together; what was not given comes from the settings of the data root.
 
-    known = settings_of(data).model
+    The settings are for checkpoints: with the embedded model's name, only what was given counts.
+    """
+    from gazelab.attention.base import EMBEDDED
+    from gazelab.attention.checkpoint_options import ModelOptions
+    from gazelab.settings import ModelSettings
+
+    known = ModelSettings() if name == EMBEDDED else settings_of(data).model
     return ModelOptions(
         device or known.device,
         dtype or known.dtype,

@@ -98,7 +98,8 @@ def replay(
 
     found_by = detector_name(detector, data)
     replayed = Replay.open(folder, gaze, found_by)
-    opened = open_named(model_name(model, data), options_of(data, device, dtype, quant, revision, grid))
+    name = model_name(model, data)
+    opened = open_named(name, options_of(data, device, dtype, quant, revision, grid, name=name))
     limits = settings_of(data).quality.limits
     compared = compare_sessions([folder], opened, None, _say, gaze, limits, detector=found_by)
     results = [result for _, result in compared]
@@ -146,7 +147,8 @@ def compare(
 
     choice = map_choice(method, layers, heads, sinks, view)
     folders = [session_folder(s, data) for s in sessions]
-    opened = open_named(model_name(model, data), options_of(data, device, dtype, quant, revision, grid))
+    name = model_name(model, data)
+    opened = open_named(name, options_of(data, device, dtype, quant, revision, grid, name=name))
     limits = settings_of(data).quality.limits
     found: list[tuple[str, TrialComparison | SkippedTrial]] = []
     found_by = detector_name(detector, data)

@@ -68,7 +68,7 @@ def doctor(
     for check in checks:
         tell(check)
     if model is not None:
-        options = options_of(None, device, dtype, quant, revision, grid, False, trust_remote_code)
+        options = options_of(data, device, dtype, quant, revision, grid, False, trust_remote_code, name=model)
         checks += check_model(model, options, tell)
     if as_json:
         rows = [{"check": c.name, "ok": c.ok, "detail": c.detail} for c in checks]

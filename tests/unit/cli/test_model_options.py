@@ -22,6 +22,13 @@ def test_what_is_not_given_comes_from_the_settings(tmp_path):
     assert given == ModelOptions("cpu", "float32", True, True, Path("mine.py"), "main", "4bit")
 
 
+def test_the_settings_are_for_checkpoints_and_not_for_the_embedded_model(tmp_path):
+    (tmp_path / "gazelab.toml").write_text(SETTINGS)
+    assert options_of(tmp_path, None, None, None, None, None, name="chartreader") == ModelOptions()
+    asked = options_of(tmp_path, "cuda", None, None, None, None, name="chartreader")
+    assert asked == ModelOptions("cuda")  # which opening it then refuses
+
+
 def test_without_settings_it_is_the_cpu_as_the_checkpoint_says(tmp_path):
     assert options_of(tmp_path, None, None, None, None, None) == ModelOptions()
 
