@@ -84,9 +84,7 @@ def attend(
     cell = _cell(patch)
     shown = load_picture(picture)
     name = model_name(model, None)
-    options = options_of(
-        None, device, dtype, quant, revision, grid, download, trust_remote_code, name=name
-    )
+    options = options_of(None, device, dtype, quant, revision, grid, download, trust_remote_code, name=name)
     opened = open_named(name, options)
     if line := memory_line(opened, shown, question, max_tokens):
         typer.echo(one_line(line), err=True)
