@@ -18,7 +18,6 @@ from gazelab.ui.causal_panel import CausalPanel
 from gazelab.ui.errand import Errand, Progress
 from gazelab.ui.look import Pick
 from gazelab.ui.looking import Asked, Looking
-from gazelab.ui.pair_view import PairView
 from gazelab.ui.workers import Job
 
 
@@ -29,9 +28,7 @@ class CausalRun(QObject):
     ----------
     errand : Errand
     looking : Looking
-        Whose map is checked.
-    pair : PairView
-        Where the blanked chart is shown.
+        Whose map is checked, and on whose chart what was blanked is shown.
     panel : CausalPanel
     failed : callable
         Told of a fault.
@@ -41,12 +38,11 @@ class CausalRun(QObject):
         self,
         errand: Errand,
         looking: Looking,
-        pair: PairView,
         panel: CausalPanel,
         failed: Callable[[GazelabError], None],
     ) -> None:
         super().__init__(looking)
-        self._errand, self._looking, self._pair, self._panel = errand, looking, pair, panel
+        self._errand, self._looking, self._panel = errand, looking, panel
         self._failed = failed
         self._of: Asked | None = None
         self._done: dict[Pick, tuple[CausalCheck, AttentionMap]] = {}
@@ -85,14 +81,14 @@ class CausalRun(QObject):
     def _show_picture(self, on: bool) -> None:
         found, asked = self._done.get(self._looking.pick), self._looking.asked
         if not on or found is None or asked is None:
-            self._pair.model.set_instead(None)
+            self._looking.pair.model.set_instead(None)
             return
         result, made = found
         mask = np.zeros(made.values.shape, bool)
         for patch in result.patches:
             mask[patch] = True
         instead = filled(asked.picture, made.grid, result.plan.fill)
-        self._pair.model.set_instead(blanked(asked.picture, made.grid, mask, instead))
+        self._looking.pair.model.set_instead(blanked(asked.picture, made.grid, mask, instead))
 
 
 def checked_with(

@@ -12,13 +12,9 @@ from gazelab.core.gaze import GazeView
 from gazelab.core.geometry import Placement
 from gazelab.core.picture import Picture
 from gazelab.ui.asking import Asking
-from gazelab.ui.causal_panel import CausalPanel
-from gazelab.ui.causal_run import CausalRun
 from gazelab.ui.chart_choice import ChartChoice
-from gazelab.ui.errand import Errand
-from gazelab.ui.inside import Inside
 from gazelab.ui.look_panel import LookPanel
-from gazelab.ui.method_run import MethodRun
+from gazelab.ui.look_tools import LookTools
 from gazelab.ui.model_choice import ModelChoice
 from gazelab.ui.pair_view import PairView
 from gazelab.ui.parts import Page, button, label, sentence
@@ -56,17 +52,9 @@ class ExplorePage(Page):
         self.pair = PairView(self.tr("You: live gaze"))
         self.panel = LookPanel()
         self.side = SideTabs()
-        self.check = CausalPanel()
         self.side.addTab(scrolled(self.panel, stretch=0), self.tr("Attention"))
-        self.side.addTab(scrolled(self.check, stretch=0), self.tr("Check"))
-        self.panel.check_asked.connect(lambda: self.side.setCurrentIndex(1))
         self.asking = Asking(workspace, self.pair, self._failed, self.panel)
-        self.errand = Errand(workspace, self.asking.looking)
-        looking, tell = self.asking.looking, self._failed
-        self._methods = MethodRun(self.errand, looking, self.panel.controls.method, tell)
-        self._causal = CausalRun(self.errand, looking, self.pair, self.check, tell)
-        self.inside = Inside(workspace, looking, self)
-        self.panel.inside_asked.connect(self.inside.open)
+        self.tools = LookTools(workspace, self.asking.looking, self.panel, self.side, self._failed)
         self._smoother: LiveSmoother | None = None
         self._smooth = QCheckBox(self.tr("Smooth"))
         self._smooth.setChecked(workspace.settings.view.smooth)
@@ -87,7 +75,7 @@ class ExplorePage(Page):
     def leave(self) -> None:
         """Stop drawing and asking; an answer that is there stays."""
         self._timer.stop()
-        self.errand.stop()
+        self.tools.errand.stop()
         self.asking.halt()
 
     def next_step(self) -> None:

@@ -50,6 +50,7 @@ class Looking(QObject):
 
     Attributes
     ----------
+    pair : PairView
     look : Look or None
     asked : Asked or None
         What it answers; with both there is something that the model can be run on again.
@@ -66,7 +67,7 @@ class Looking(QObject):
 
     def __init__(self, pair: PairView, panel: LookPanel | None = None) -> None:
         super().__init__(pair)
-        self._pair, self._panel = pair, panel
+        self.pair, self._panel = pair, panel
         self.look: Look | None = None
         self.asked: Asked | None = None
         self.complete = False
@@ -107,11 +108,11 @@ class Looking(QObject):
         self.look = self.asked = self._of = self._shown = None
         self.complete, self._token = False, ALL_TOKENS
         self._maps, self._made = [], {}
-        self._pair.strip.clear()
-        self._pair.set_map(None)
-        self._pair.set_model_title("")
-        self._pair.model.set_grid(None)
-        self._pair.set_patch_note("")
+        self.pair.strip.clear()
+        self.pair.set_map(None)
+        self.pair.set_model_title("")
+        self.pair.model.set_grid(None)
+        self.pair.set_patch_note("")
         if self._panel is not None:
             self._panel.clear()
         self.changed.emit()
@@ -128,10 +129,10 @@ class Looking(QObject):
         if self.look is None:
             return
         self.look.add(step, sums)
-        self._pair.strip.append(step.text, step.top)
+        self.pair.strip.append(step.text, step.top)
         if self._follow:
             self._token = self.look.n_tokens - 1
-        self._pair.strip.choose(self._token)
+        self.pair.strip.choose(self._token)
         self.show()
 
     def finish(
@@ -149,7 +150,7 @@ class Looking(QObject):
         self.look.finish(answer, sinks)
         if whole and self._follow:
             self._token = ALL_TOKENS
-            self._pair.strip.choose(ALL_TOKENS)
+            self.pair.strip.choose(ALL_TOKENS)
         self._end(offers)
 
     def set_look(self, asked: Asked, look: Look, offers: tuple[Offer, ...] = ()) -> None:
@@ -157,7 +158,7 @@ class Looking(QObject):
         self.clear()
         self.asked, self.look = asked, look
         self._take(look.trace)
-        self._pair.set_trace(look.trace)
+        self.pair.set_trace(look.trace)
         self._end(offers)
 
     def add_made(self, pick: Pick, made: AttentionMap) -> None:
@@ -173,10 +174,10 @@ class Looking(QObject):
         fresh = self._reckon(look, pick)
         mean = look.map(pick) if pick.token == ALL_TOKENS else self._maps[pick.token]
         self._shown = self._made.get(pick, mean)
-        self._pair.model.set_grid(mean.grid)
-        self._pair.set_map(self._shown)
-        self._pair.set_model_title(self._title(pick))
-        self._pair.strip.set_maps(self._heat_of_token, fresh)
+        self.pair.model.set_grid(mean.grid)
+        self.pair.set_map(self._shown)
+        self.pair.set_model_title(self._title(pick))
+        self.pair.strip.set_maps(self._heat_of_token, fresh)
         if self._panel is not None:
             self._panel.tell(look, pick, mean, made=pick in self._made, may_run=self.complete)
             self._fill_matrix()
@@ -186,14 +187,14 @@ class Looking(QObject):
     def _end(self, offers: tuple[Offer, ...]) -> None:
         self.complete = True
         if self.look is not None:
-            self._pair.strip.set_answer(self.look.trace.answer)
+            self.pair.strip.set_answer(self.look.trace.answer)
         if self._panel is not None:
             self._panel.controls.method.set_offers(offers)
         self.show()
 
     def _take(self, trace: AttentionTrace) -> None:
-        self._pair.set_seen([view.grid for view in trace.views])
-        self._pair.set_way_in(trace.note)
+        self.pair.set_seen([view.grid for view in trace.views])
+        self.pair.set_way_in(trace.note)
         if self._panel is not None:
             self._panel.set_trace(trace)
 
@@ -225,17 +226,17 @@ class Looking(QObject):
 
     def _fill_matrix(self) -> None:
         if self._panel is not None and self.look is not None and self.look.n_tokens:
-            self._panel.fill(self.look, self.pick, self._pair.model.mark)
+            self._panel.fill(self.look, self.pick, self.pair.model.mark)
 
     def _tell_patch(self) -> None:
         """Show which tokens drew on the patch that is marked."""
-        patch = self._pair.model.mark
+        patch = self.pair.model.mark
         if patch is None or self.look is None or self._shown is None:
-            self._pair.strip.set_shares(None)
-            self._pair.set_patch_note("")
+            self.pair.strip.set_shares(None)
+            self.pair.set_patch_note("")
         else:
-            self._pair.strip.set_shares([float(made.values[patch]) for made in self._maps])
-            self._pair.set_patch_note(self._patch_words(patch, self._shown))
+            self.pair.strip.set_shares([float(made.values[patch]) for made in self._maps])
+            self.pair.set_patch_note(self._patch_words(patch, self._shown))
         if self._panel is not None and self._panel.asks_for_patch:
             self._fill_matrix()
 

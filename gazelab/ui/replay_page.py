@@ -18,20 +18,16 @@ from gazelab.pipeline.layers import Layers
 from gazelab.pipeline.replay import Replay
 from gazelab.sessions.trials import Trial
 from gazelab.ui.canvas import Heat
-from gazelab.ui.causal_panel import CausalPanel
-from gazelab.ui.causal_run import CausalRun
 from gazelab.ui.corrections_panel import CorrectionsPanel
-from gazelab.ui.errand import Errand
 from gazelab.ui.gaze_plot import GazePlot
-from gazelab.ui.inside import Inside
-from gazelab.ui.method_run import MethodRun
+from gazelab.ui.look_tools import LookTools
 from gazelab.ui.pair_view import PairView
 from gazelab.ui.parts import Page, label
 from gazelab.ui.quality_view import QualityTab
 from gazelab.ui.replay_model import ReplayModel
 from gazelab.ui.replay_side import AttentionTab, ScoresTab
 from gazelab.ui.session_choice import SessionChoice
-from gazelab.ui.side_tabs import SideTabs, scrolled
+from gazelab.ui.side_tabs import SideTabs
 from gazelab.ui.timeline import gaps_of
 from gazelab.ui.transport import Transport
 from gazelab.ui.workers import Job
@@ -75,24 +71,15 @@ class ReplayPage(Page):
         self.side.addTab(self.attention, self.tr("Attention"))
         self.side.addTab(self.agreement, self.tr("Scores"))
         self.attention.scores_asked.connect(lambda: self.side.setCurrentWidget(self.agreement))
-        self.check = CausalPanel()
-        checking = scrolled(self.check, stretch=0)
-        self.side.addTab(checking, self.tr("Check"))
-        self.attention.panel.check_asked.connect(lambda: self.side.setCurrentWidget(checking))
+        self._model = ReplayModel(workspace, self.pair, self.attention, self.agreement)
+        self._model.failed.connect(self._failed)
+        looking, panel = self._model.looking, self.attention.panel
+        self.tools = LookTools(workspace, looking, panel, self.side, self._work_failed)
         self.side.addTab(self.quality, self.tr("Quality"))
         self.corrections = CorrectionsPanel(workspace)
         self.corrections.tried.connect(lambda: self._show_moment(self.transport.timeline.now_ns))
         self.corrections.changed.connect(self._read_again)
         self.side.addTab(self.corrections, self.tr("Corrections"))
-        self._model = ReplayModel(workspace, self.pair, self.attention, self.agreement)
-        self._model.failed.connect(self._failed)
-        looking = self._model.looking
-        self.errand = Errand(workspace, looking)
-        tell = self._work_failed
-        self._methods = MethodRun(self.errand, looking, self.attention.panel.controls.method, tell)
-        self._causal = CausalRun(self.errand, looking, self.pair, self.check, tell)
-        self.inside = Inside(workspace, looking, self)
-        self.attention.panel.inside_asked.connect(self.inside.open)
         self._question = label("", wrap=True)
         self._lay_out()
         self._add_keys()
@@ -131,7 +118,7 @@ class ReplayPage(Page):
     def leave(self) -> None:
         """Stop playing, and what the model is doing beside."""
         self.transport.stop()
-        self.errand.stop()
+        self.tools.errand.stop()
 
     def open_session(self, path: Path) -> None:
         """Read a session in the background and show its first trial."""

@@ -172,8 +172,8 @@ class Tour(QObject):
         yield _after(200)
         self._take(window, "explore")
         page.panel.check_asked.emit()
-        page.check.run_asked.emit()
-        yield lambda: page.check.result is not None and not page.errand.running
+        page.tools.check.run_asked.emit()
+        yield lambda: page.tools.check.result is not None and not page.tools.errand.running
         yield _after(200)
         self._take(window, "explore-check")
 

@@ -129,7 +129,7 @@ def test_a_method_can_be_stopped_and_the_window_lives_meanwhile(qtbot, answered,
     timer.stop()
     choice._run.click()
     assert method.stopped.wait(5)
-    qtbot.waitUntil(lambda: not answered.errand.running)
+    qtbot.waitUntil(lambda: not answered.tools.errand.running)
     assert choice._run.text() == "Compute"
     assert peak(answered) == (2, 2)
 
@@ -155,7 +155,7 @@ def test_another_question_drops_the_work_on_the_last(qtbot, answered, method):
     qtbot.waitUntil(lambda: bool(method.asked))
     answered.ask()
     assert method.stopped.wait(5)
-    assert not answered.errand.running
+    assert not answered.tools.errand.running
     assert choice._run.text() == "Compute"
     qtbot.waitUntil(lambda: answered.asking._whole is not None)
 
@@ -199,7 +199,7 @@ def causal(monkeypatch):
 
 
 def test_the_check_says_what_blanking_did_and_shows_the_blanked_chart(qtbot, answered, causal):
-    panel = answered.check
+    panel = answered.tools.check
     panel.set_curves(True)
     qtbot.mouseClick(answered.panel._honest, Qt.MouseButton.LeftButton)
     assert panel.isVisible()
@@ -223,7 +223,7 @@ def test_the_check_says_what_blanking_did_and_shows_the_blanked_chart(qtbot, ans
 
 
 def test_the_check_is_of_the_map_it_was_made_for(qtbot, answered, causal):
-    panel = answered.check
+    panel = answered.tools.check
     panel._run.click()
     qtbot.waitUntil(lambda: panel._sentence.text() != "")
     panel._picture.setChecked(True)
@@ -236,7 +236,7 @@ def test_the_check_is_of_the_map_it_was_made_for(qtbot, answered, causal):
 
 
 def test_the_check_without_curves_is_fewer_runs_and_shows_none(qtbot, answered, causal):
-    panel = answered.check
+    panel = answered.tools.check
     panel.set_curves(True)
     many = panel._state.text()
     panel.set_curves(False)
@@ -247,9 +247,9 @@ def test_the_check_without_curves_is_fewer_runs_and_shows_none(qtbot, answered, 
 
 
 def test_nothing_can_be_checked_before_there_is_an_answer(page):
-    assert not page.check._run.isEnabled()
-    page.check.run_asked.emit()
-    assert not page.errand.running
+    assert not page.tools.check._run.isEnabled()
+    page.tools.check.run_asked.emit()
+    assert not page.tools.errand.running
 
 
 def test_stop_ends_within_a_token_and_keeps_what_came(qtbot, page, model):
@@ -375,7 +375,7 @@ def test_work_that_another_page_stopped_does_not_seem_to_go_on(qtbot, answered, 
     choice._run.click()
     qtbot.waitUntil(lambda: bool(method.asked))
     workspace.models.run("chartreader", lambda model, job: None, lambda done: None, pytest.fail)
-    qtbot.waitUntil(lambda: not answered.errand.running)
+    qtbot.waitUntil(lambda: not answered.tools.errand.running)
     assert choice._run.text() == "Compute"
 
 
@@ -404,7 +404,7 @@ def test_an_answer_that_another_page_stopped_is_asked_for_again(
 
 def test_the_inside_of_the_model_opens_on_the_answer_that_is_shown(qtbot, answered):
     qtbot.mouseClick(answered.panel._inside, Qt.MouseButton.LeftButton)
-    window = answered.inside.window
+    window = answered.tools.inside.window
     assert window is not None
     assert window.isVisible()
     assert "wrote: 4 2" in window._about.text()
