@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from huggingface_hub.errors import StrictDataclassError
 from transformers import AutoConfig, AutoImageProcessor, AutoModelForImageTextToText, AutoTokenizer
 from transformers.models.auto.modeling_auto import (
     MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
@@ -212,7 +213,7 @@ def _named(where: Path, what: str, own_code: bool = False) -> Iterator[None]:
             where=where,
             todo="Take a smaller checkpoint, or try --dtype bfloat16 or --quant 4bit.",
         ) from fault
-    except BROKEN as fault:
+    except (*BROKEN, StrictDataclassError) as fault:
         raise AttentionError(
             f"{what} ({said(fault)}).",
             where=where,

@@ -55,7 +55,7 @@ def chosen_of(
 
 
 def numbers_of(what: str, wanted: Sequence[int] | None, available: Sequence[int]) -> tuple[int, ...]:
-    """Resolve numbers of one kind against what there is.
+    """Resolve numbers of one kind against what there is; one that is named twice counts once.
 
     Raises
     ------
@@ -72,4 +72,4 @@ def numbers_of(what: str, wanted: Sequence[int] | None, available: Sequence[int]
         if resolved not in available:
             raise AttentionError(f"there is no {what} {number}.", todo=f"There are {list(available)}.")
         numbers.append(int(resolved))
-    return tuple(numbers)
+    return tuple(dict.fromkeys(numbers))

@@ -6,7 +6,6 @@ assertion or an index deep within. The kinds are listed, so that a stop by the u
 
 from __future__ import annotations
 
-from huggingface_hub.errors import StrictDataclassError
 from jinja2 import TemplateError
 from safetensors import SafetensorError
 
@@ -24,7 +23,6 @@ BROKEN = (
     TypeError,
     ValueError,
     SafetensorError,
-    StrictDataclassError,
     TemplateError,
 )
 

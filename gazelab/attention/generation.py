@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -125,6 +126,13 @@ class _RunnersUp:
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
         best = scores[0].float().softmax(-1).topk(min(TOP, scores.shape[-1]))
         tokens, probabilities = best.indices.tolist(), best.values.tolist()
+        if not math.isfinite(probabilities[0]):
+            # The library would go on, and make the first word of its vocabulary of it.
+            raise AttentionError(
+                "the model gives no probabilities: its numbers are not finite.",
+                where=self._tokenizer.name_or_path or None,
+                todo="Run it in bfloat16 or float32.",
+            )
         self.steps.append(
             tuple((self._text(token), p) for token, p in zip(tokens, probabilities, strict=True))
         )

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
+from gazelab.attention.chosen import numbers_of
 from gazelab.attention.maps import display_scale
 from gazelab.core.attention import AttentionMap, AttentionTrace
 from gazelab.core.geometry import PatchGrid
@@ -72,7 +73,7 @@ def contact_sheet(picture: Picture, trace: AttentionTrace, choice: MapChoice) ->
     -------
     numpy.ndarray, shape (height, width, 3), uint8
     """
-    layers = [trace.layers[n] if n < 0 else n for n in choice.layers or trace.layers]
+    layers = numbers_of("layer", choice.layers, trace.layers)
     together = choice if choice.method in ("mean", "max") else replace(choice, method="mean")
     maps = []
     for layer in layers:

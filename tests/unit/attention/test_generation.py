@@ -72,3 +72,12 @@ def test_fewer_words_than_that_are_all_kept():
 def test_what_the_model_cannot_read_is_told():
     with pytest.raises(AttentionError, match="cannot be run on this question"):
         generate_answer(tiny.llama(), tiny_checkpoints.tokenizer(), {"input_ids": torch.tensor([[500]])}, 2)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_numbers_that_are_not_finite_are_no_answer(value):
+    model = tiny.llama()
+    with torch.no_grad():
+        model.lm_head.weight.fill_(value)
+    with pytest.raises(AttentionError, match="its numbers are not finite"):
+        generate_answer(model, tiny_checkpoints.tokenizer(), {"input_ids": tiny.prompt(9)}, 3)

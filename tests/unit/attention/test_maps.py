@@ -63,6 +63,15 @@ def test_what_is_not_there_is_named(choice, named):
         attention_map(with_one_hot_head(), **choice)
 
 
+def test_what_is_named_twice_counts_once():
+    trace = with_one_hot_head()
+    once = attention_map(trace, layers=[4, 8], heads=[0, 1])
+    twice = attention_map(trace, layers=[4, -1, -3, 8], heads=[0, 0, 1, 0])
+    np.testing.assert_array_equal(twice.values, once.values)
+    assert twice.how["layers"] == [4, 8]
+    assert twice.how["heads"] == [0, 1]
+
+
 def test_no_attention_on_the_picture_is_all_nan_and_a_share_of_0():
     made = attention_map(traces.trace(np.zeros((1, 1, 1, 2, 2))))
     assert np.isnan(made.values).all()
