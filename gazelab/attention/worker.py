@@ -55,6 +55,7 @@ class ProcessModel:
         self._texts: dict[tuple[int, ...], str] = {}
         self._check: Callable[[], None] = lambda: None
         self._progress: Progress = silent
+        self._told: Callable[[int, int], None] | None = None
         self.model_id, self.about, self.kind = name, "", "self"
         self.layers: tuple[int, ...] = ()
         self.n_heads = 0
@@ -136,15 +137,26 @@ class ProcessModel:
         steps = list(self.stream(picture, question, max_tokens))
         return trace_of(self.head(picture, question), steps, self.answer_text(steps))
 
-    def call(self, function: Callable[..., T], *arguments: Any) -> T:
+    def call(
+        self,
+        function: Callable[..., T],
+        *arguments: Any,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> T:
         """Run a function of the model there: `function(model, *arguments)`.
 
         Parameters
         ----------
         function : callable
             Of a module's top level; its arguments and its outcome must be plain data.
+        progress : callable, optional
+            If given, the function gets a `progress` of its own, and what it tells that comes here.
         """
-        return cast(T, self._ask("call", lambda: (function, arguments)))
+        before, self._told = self._told, progress
+        try:
+            return cast(T, self._ask("call", lambda: (function, arguments, progress is not None)))
+        finally:
+            self._told = before
 
     def close(self) -> None:
         """End the process; may be called twice, and the next question would start it again."""
@@ -212,6 +224,10 @@ class ProcessModel:
                 continue
             if kind == "progress":
                 self._progress(*value)
+                continue
+            if kind == "told":
+                if self._told is not None:
+                    self._told(*value)
                 continue
             if kind != "step":
                 self._busy = None
@@ -303,7 +319,12 @@ def _without_weights(step: TokenStep) -> TokenStep:
     return TokenStep(step.text, step.token_id, step.top, none16, none32, none32)
 
 
-def run_with(model: AttentionModel, function: Callable[..., T], *arguments: Any) -> T:
+def run_with(
+    model: AttentionModel,
+    function: Callable[..., T],
+    *arguments: Any,
+    progress: Callable[[int, int], None] | None = None,
+) -> T:
     """Run a function of a model where the model is: here, or in its own process.
 
     Parameters
@@ -311,7 +332,9 @@ def run_with(model: AttentionModel, function: Callable[..., T], *arguments: Any)
     model : AttentionModel
     function : callable
         Called as `function(model, *arguments)`; of a module's top level, with plain data in and out.
+    progress : callable, optional
+        Handed to the function as `progress`: (steps done, steps in all).
     """
-    return (
-        model.call(function, *arguments) if isinstance(model, ProcessModel) else function(model, *arguments)
-    )
+    if isinstance(model, ProcessModel):
+        return model.call(function, *arguments, progress=progress)
+    return function(model, *arguments, **({} if progress is None else {"progress": progress}))

@@ -116,10 +116,11 @@ class _Service:
         """Spell an answer."""
         return self._opened.answer_text(steps)
 
-    def call(self, function: Callable[..., object], arguments: tuple[Any, ...]) -> object:
-        """Run a function with the model."""
+    def call(self, function: Callable[..., object], arguments: tuple[Any, ...], telling: bool) -> object:
+        """Run a function with the model; where somebody listens, it tells how far it is."""
+        more = {"progress": lambda *told: self._send("told", told)} if telling else {}
         with stopping_at(self._opened, self._check):
-            return function(self._opened, *arguments)
+            return function(self._opened, *arguments, **more)
 
     @property
     def _opened(self) -> AttentionModel:

@@ -94,10 +94,11 @@ class CausalRun(QObject):
 def checked_with(
     model: AttentionModel, job: Job, asked: Asked, made: AttentionMap, plan: CheckPlan, max_tokens: int
 ) -> CausalCheck:
-    """Check where the model is; how far it is can be told only if that is in this process."""
+    """Check where the model is."""
     if isinstance(model, ProcessModel):
         check = partial(causal_check, max_tokens=max_tokens)  # nothing of this package: it needs no Qt
-        return run_with(model, check, asked.picture, asked.question, made, plan)
+        told = partial(_tell, job)
+        return run_with(model, check, asked.picture, asked.question, made, plan, progress=told)
     return causal_check(
         model,
         asked.picture,
@@ -105,6 +106,10 @@ def checked_with(
         made,
         plan,
         max_tokens=max_tokens,
-        progress=lambda done, total: job.report(Progress(done, total)),
+        progress=partial(_tell, job),
         check=job.check,
     )
+
+
+def _tell(job: Job, done: int, total: int) -> None:
+    job.report(Progress(done, total))

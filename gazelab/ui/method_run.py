@@ -73,16 +73,20 @@ def made_with(
     question: str,
     trace: AttentionTrace,
 ) -> AttentionMap:
-    """Make a map where the model is; how far it is can be told only if that is in this process."""
+    """Make a map where the model is."""
+
+    def told(done: int, total: int) -> None:
+        job.report(Progress(done, total))
+
     if isinstance(model, ProcessModel):
         # Nothing of this package: its process needs no Qt.
         known = {f.name: getattr(choice, f.name) for f in fields(choice)}
-        return run_with(model, partial(make_map, trace=trace, **known), picture, question)
+        return run_with(model, partial(make_map, trace=trace, **known), picture, question, progress=told)
     return choice.of_model(
         model,
         picture,
         question,
         trace,
-        progress=lambda done, total: job.report(Progress(done, total)),
+        progress=told,
         check=job.check,
     )

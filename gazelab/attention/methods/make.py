@@ -75,7 +75,7 @@ def make_map(
         As in `gazelab.attention.maps.attention_map`. Sink patches are looked for in the trace: with "drop"
         one is made if none is given.
     max_tokens : int
-        Longest answer; a given trace's length counts instead.
+        Longest answer; of a given trace its own tokens are taken.
     trace : AttentionTrace, optional
         Of the same model, picture and question, so that the answer need not be watched again.
     progress : callable
@@ -112,8 +112,6 @@ def make_map(
         return replace(made, how={**made.how, **_cited(entry)})
     if trace is None and sinks == "drop":
         trace = _traced(model, picture, question, max_tokens, check)
-    if trace is not None:
-        max_tokens = len(trace.tokens)
     return _recorded_map(
         model, picture, question, entry, known, sinks, view, max_tokens, trace, progress, check
     )
@@ -182,7 +180,8 @@ def _recorded_map(
     layers = numbers_of("layer", known[0], model.layers)
     heads = numbers_of("head", known[1], range(model.n_heads))
     rerun = rerun_of(model)
-    ids = rerun.answer(picture, question, max_tokens, check)
+    given = () if trace is None else trace.token_ids
+    ids = list(given) if given else rerun.answer(picture, question, max_tokens, check)
     chosen = Chosen(layers, heads, numbers_of("token", known[2], range(len(ids))))
     total = 2 + len(chosen.tokens)
     progress(1, total)

@@ -73,3 +73,10 @@ def qt_modules(model):
 
 def arguments_of(model, times):
     return [model.arguments["dtype"]] * times
+
+
+def counted(model, n, progress=lambda done, total: None):
+    """Tell n steps; gives how many."""
+    for done in range(1, n + 1):
+        progress(done, n)
+    return n

@@ -5,7 +5,7 @@ import threading
 import numpy as np
 import pytest
 import tiny_checkpoints
-from numbers_model import arguments_of, open_numbers, qt_modules
+from numbers_model import arguments_of, counted, open_numbers, qt_modules
 
 from gazelab.attention import worker as worker_module
 from gazelab.attention.base import AttentionModel, open_model
@@ -48,6 +48,14 @@ def test_the_process_holds_no_window_and_the_options_reach_it(model):
     assert run_with(model, arguments_of, 2) == ["bfloat16", "bfloat16"]
     here = open_numbers("here", dtype="auto")
     assert run_with(here, arguments_of, 1) == ["auto"]
+
+
+def test_how_far_a_function_is_comes_out_of_the_process(model):
+    for where in (model, open_numbers("here")):
+        told = []
+        assert run_with(where, counted, 3, progress=lambda *step, told=told: told.append(step)) == 3
+        assert told == [(1, 3), (2, 3), (3, 3)]
+    assert run_with(model, counted, 2) == 2  # nobody listens
 
 
 def test_a_stream_that_is_closed_stops_the_model_which_goes_on_answering(model):
