@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gazelab.attention.base import AttentionModel, TokenStep, TraceHead, trace_of
 from gazelab.attention.causal import CheckPlan, causal_check
@@ -157,16 +158,19 @@ def _remove_earlier(path: Path) -> None:
 def _draw(
     path: Path, picture: Picture, trace: AttentionTrace, choice: MapChoice, chosen: AttentionMap
 ) -> list[Path]:
-    """Write the pictures beside a trace."""
-    stem = path.with_suffix("")
-    pictures = {"answer": overlay(picture, chosen)}
+    """Write the pictures beside a trace, each before the next is drawn: those of a large chart are large."""
+    drawn = _pictures(picture, trace, choice, chosen)
+    return [_write(path.with_name(f"{path.stem}_{name}.png"), encode_png(rgb)) for name, rgb in drawn]
+
+
+def _pictures(
+    picture: Picture, trace: AttentionTrace, choice: MapChoice, chosen: AttentionMap
+) -> Iterator[tuple[str, NDArray[np.uint8]]]:
+    yield "answer", overlay(picture, chosen)
     if len(trace.tokens) > 1 and choice.tokens is None and not choice.needs_model:
         for i in range(len(trace.tokens)):
-            pictures[f"token{i:02}"] = overlay(picture, replace(choice, tokens=(i,)).of(trace))
-    pictures["layers"] = contact_sheet(picture, trace, choice)
-    return [
-        _write(path.parent / f"{stem.name}_{name}.png", encode_png(rgb)) for name, rgb in pictures.items()
-    ]
+            yield f"token{i:02}", overlay(picture, replace(choice, tokens=(i,)).of(trace))
+    yield "layers", contact_sheet(picture, trace, choice)
 
 
 def _map_json(made: AttentionMap) -> bytes:

@@ -19,6 +19,7 @@ from gazelab.pipeline.map_choice import MapChoice
 HEAT_STOPS = np.array([[255, 247, 188], [254, 217, 118], [253, 141, 60], [227, 74, 51], [128, 0, 38]], float)
 HEAT_OPACITY = 0.75
 UNSEEN_GREY, UNSEEN_OPACITY, UNSEEN_STRIPE_PX = 120, 0.45, 12
+BAND_PX = 256
 SHEET_COLUMNS, THUMBNAIL_PX, GAP_PX, CAPTION_PX = 6, 240, 10, 20
 
 FRAME_RGB, FRAME_PX = (0, 90, 160), 2
@@ -37,14 +38,22 @@ def overlay(picture: Picture, chosen: AttentionMap) -> Pixels:
     """
     density = chosen.grid.paint(np.nan_to_num(chosen.values), picture.height_px, picture.width_px)
     scaled = display_scale(density)
+    hidden = unseen(chosen.grid, picture.height_px, picture.width_px)
+    out: Pixels = np.empty_like(picture.rgb)
+    for top in range(0, picture.height_px, BAND_PX):  # a large picture as a whole takes GB in between
+        band = slice(top, top + BAND_PX)
+        out[band] = _mixed(picture.rgb[band], scaled[band], hidden[band], top)
+    return out
+
+
+def _mixed(rgb: Pixels, scaled: NDArray[np.float64], hidden: NDArray[np.bool_], top_px: int) -> Pixels:
     place = np.linspace(0, 1, len(HEAT_STOPS))
     colour = np.stack([np.interp(scaled, place, HEAT_STOPS[:, c]) for c in range(3)], -1)
     alpha = (scaled * HEAT_OPACITY)[..., None]
-    mixed = picture.rgb * (1 - alpha) + colour * alpha
-    striped = unseen(chosen.grid, picture.height_px, picture.width_px) & _stripes(mixed.shape[:2])
+    mixed = rgb * (1 - alpha) + colour * alpha
+    striped = hidden & _stripes(hidden.shape, top_px)
     mixed[striped] = mixed[striped] * (1 - UNSEEN_OPACITY) + UNSEEN_GREY * UNSEEN_OPACITY
-    out: Pixels = np.round(mixed).astype(np.uint8)
-    return out
+    return np.asarray(np.round(mixed), np.uint8)
 
 
 def unseen(grid: PatchGrid, height_px: int, width_px: int) -> NDArray[np.bool_]:
@@ -144,6 +153,6 @@ def _scaled_to(made: AttentionMap, width_px: int, height_px: int) -> AttentionMa
     return replace(made, grid=PatchGrid(grid.x_edges_px * x, grid.y_edges_px * y, width_px, height_px))
 
 
-def _stripes(shape: tuple[int, ...]) -> NDArray[np.bool_]:
-    y, x = np.indices(shape)
-    return np.asarray((x + y) // UNSEEN_STRIPE_PX % 2 == 0)
+def _stripes(shape: tuple[int, ...], top_px: int) -> NDArray[np.bool_]:
+    y, x = np.indices(shape, sparse=True)
+    return np.asarray((x + y + top_px) // UNSEEN_STRIPE_PX % 2 == 0)

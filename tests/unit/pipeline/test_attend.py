@@ -15,6 +15,8 @@ from gazelab.core.attention import AttentionMap, AttentionTrace
 from gazelab.core.errors import AttentionError
 from gazelab.core.geometry import PatchGrid
 from gazelab.core.picture import Picture, load_picture
+from gazelab.pipeline import attend as attend_module
+from gazelab.pipeline import attend_pictures
 from gazelab.pipeline.attend import attend, memory_line
 from gazelab.pipeline.attend_pictures import contact_sheet, overlay, unseen
 from gazelab.pipeline.map_choice import MapChoice
@@ -76,6 +78,33 @@ def test_a_longer_answer_has_a_picture_of_each_token(tmp_path):
     attend(FixedModel(0, 3), WHITE, "?", tmp_path, MapChoice(), 8)
     left = sorted(path.stem.rsplit("_", 1)[1] for path in tmp_path.glob("*.png"))
     assert left == ["answer", "layers"]
+
+
+def test_each_picture_is_written_before_the_next_is_drawn(tmp_path, monkeypatch):
+    class TwoTokens(FixedModel):
+        def stream(self, picture, question, max_tokens=8):
+            yield from super().stream(picture, question)
+            yield from super().stream(picture, question)
+
+    there = []
+
+    def watched(*given):
+        there.append(len(list(tmp_path.glob("*.png"))))
+        return overlay(*given)
+
+    monkeypatch.setattr(attend_module, "overlay", watched)
+    attend(TwoTokens(0, 3), WHITE, "?", tmp_path, MapChoice(), 8)
+    assert there == [0, 1, 2]
+
+
+def test_a_tall_picture_drawn_in_bands_is_the_same(monkeypatch):
+    rng = np.random.default_rng(0)
+    tall = Picture.from_rgb(rng.integers(0, 255, (attend_pictures.BAND_PX * 2 + 77, 31, 3), np.uint8))
+    edges = np.linspace(40.0, tall.height_px - 60, 6)
+    made = AttentionMap(rng.random((5, 2)), PatchGrid(np.array([3.0, 15, 28]), edges, 31, tall.height_px))
+    banded = overlay(tall, made)
+    monkeypatch.setattr(attend_pictures, "BAND_PX", tall.height_px)
+    np.testing.assert_array_equal(overlay(tall, made), banded)
 
 
 def test_V11_what_the_model_cannot_see_is_striped_and_the_rest_is_not():
