@@ -12,6 +12,7 @@ from gazelab.cli.map_options import (
     LayersOption,
     MethodOption,
     SinksOption,
+    TokensOption,
     ViewOption,
     map_choice,
 )
@@ -39,6 +40,7 @@ def attend(
     method: MethodOption = "mean",
     layers: LayersOption = "",
     heads: HeadsOption = "",
+    tokens: TokensOption = "",
     sinks: SinksOption = "keep",
     view: ViewOption = "all",
     check: Annotated[
@@ -49,11 +51,13 @@ def attend(
         bool, typer.Option("--curves", help="--check step by step, with deletion and insertion curves.")
     ] = False,
     answer: Annotated[
-        str | None, typer.Option("--answer", help="Read this answer instead of the model's own.")
+        str | None, typer.Option("--answer", help="Read this answer instead of the checkpoint's own.")
     ] = None,
     patch: Annotated[
         str | None,
-        typer.Option("--patch", help="Also what this patch looks at in the vision encoder, as ROW,COL."),
+        typer.Option(
+            "--patch", help="Also what this patch looks at in the checkpoint's vision encoder, as ROW,COL."
+        ),
     ] = None,
     device: DeviceOption = None,
     dtype: DtypeOption = None,
@@ -70,6 +74,7 @@ def attend(
     layer. With --check it also tells whether the patches that were looked at mattered to the answer.
 
     Example: gazelab attend chart.png --question "Which bar is highest?" --layers -1 --out trace
+
     Example: gazelab attend chart.png -q "Which bar is highest?" --model ./Qwen2.5-VL-3B-Instruct
     --method relevance --check
     """
@@ -78,9 +83,9 @@ def attend(
     from gazelab.core.picture import load_picture
     from gazelab.pipeline.attend import attend as run
     from gazelab.pipeline.attend import memory_line
-    from gazelab.pipeline.attend_patch import write_patch_look
+    from gazelab.pipeline.attend_patch import patch_sheet, write_patch_sheet
 
-    choice = map_choice(method, layers, heads, sinks, view)
+    choice = map_choice(method, layers, heads, sinks, view, tokens)
     cell = _cell(patch)
     shown = load_picture(picture)
     name = model_name(model, None)
@@ -94,6 +99,7 @@ def attend(
         top = "  ".join(f"{text!r} {p:.2f}" for text, p in step.top[:3])
         typer.echo(f"{step.text!r:16} on the picture {share:.3f}   {top}")
 
+    sheet = None if cell is None else patch_sheet(opened, shown, question, cell)
     plan = CheckPlan() if curves else CheckPlan.quick() if check else None
     if plan is not None:
         typer.echo(f"The check afterwards runs the model {plan.n_passes} times at most.", err=True)
@@ -103,8 +109,8 @@ def attend(
         typer.echo(one_line(line))
     for path in done.files:
         typer.echo(f"Wrote {path}")
-    if cell is not None:
-        typer.echo(f"Wrote {write_patch_look(opened, shown, question, cell, done.files[0])}")
+    if cell is not None and sheet is not None:
+        typer.echo(f"Wrote {write_patch_sheet(sheet, cell, done.files[0])}")
 
 
 def _cell(text: str | None) -> tuple[int, int] | None:

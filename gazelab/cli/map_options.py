@@ -23,22 +23,34 @@ LayersOption = Annotated[
 HeadsOption = Annotated[
     str, typer.Option("--heads", help="Heads, as 0,3; all by default.", show_default=False)
 ]
+TokensOption = Annotated[
+    str, typer.Option("--tokens", help="Tokens of the answer, as 0,1,-1; all by default.", show_default=False)
+]
 SinksOption = Annotated[
     Sinks, typer.Option("--sinks", help="Keep or drop patches that draw attention whatever is asked.")
 ]
 
 
-def map_choice(method: MethodName, layers: str, heads: str, sinks: Sinks, view: str = "all") -> MapChoice:
+def map_choice(
+    method: MethodName, layers: str, heads: str, sinks: Sinks, view: str = "all", tokens: str = ""
+) -> MapChoice:
     """Read the options that choose a map.
 
     Raises
     ------
     ConfigError
-        Layers or heads are no list of numbers.
+        Layers, heads or tokens are no list of numbers.
     """
     from gazelab.pipeline.map_choice import MapChoice
 
-    return MapChoice(method, _numbers("--layers", layers), _numbers("--heads", heads), None, sinks, view)
+    return MapChoice(
+        method,
+        _numbers("--layers", layers),
+        _numbers("--heads", heads),
+        _numbers("--tokens", tokens),
+        sinks,
+        view,
+    )
 
 
 def _numbers(option: str, text: str) -> tuple[int, ...] | None:

@@ -60,6 +60,11 @@ class MapChoice:
                 if number not in there and not -len(there) <= number < 0:
                     todo = f"There are {there[0]} to {there[-1]}, and -1 for the last."
                     raise AttentionError(f"there is no {what} {number}.", where=model.model_id, todo=todo)
+            if self.method == "raw" and len(there if wanted is None else wanted) > 1:
+                raise AttentionError(
+                    '"raw" takes one layer, one head and one token.',
+                    todo=f"Choose one {what}, or use mean or max.",
+                )
 
     def of(self, trace: AttentionTrace) -> AttentionMap:
         """Make the map of a trace.

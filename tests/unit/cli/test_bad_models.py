@@ -24,6 +24,9 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "attention"))
 import tiny_checkpoints
 
 
+QUESTION = "What is the value of April?"
+
+
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory):
     return tiny_checkpoints.qwen_folder(tmp_path_factory.mktemp("sound"))
@@ -50,7 +53,7 @@ def write_chart(path, width, height):
 def attend(tmp_path, capsys):
     """Run the verb; gives the exit code, what was printed, and the one line that says what is wrong."""
 
-    def do(chart, model, question="What is the value of April?", *more):
+    def do(chart, model, question=QUESTION, *more):
         out = tmp_path / "out"
         asked = ["attend", str(chart), "--question", question, "--model", str(model), "--out", str(out)]
         code = main([*asked, "--max-tokens", "2", *more])
@@ -67,6 +70,21 @@ def test_a_sound_model_answers(attend, chart, folder):
     code, out, _ = attend(chart, folder)
     assert code == 0
     assert "Answer: " in out
+
+
+def test_a_patch_that_is_not_there_is_refused_before_the_model_answers(attend, chart, folder, tmp_path):
+    code, out, fault = attend(chart, folder, QUESTION, "--patch", "99,0")
+    assert code == 1
+    assert "patch 99, 0 is outside the grid" in fault
+    assert "on the picture" not in out
+    assert not (tmp_path / "out").exists()
+
+
+def test_raw_weights_of_one_token_can_be_had(attend, chart, folder):
+    one = ("--method", "raw", "--layers", "-1", "--heads", "0")
+    code, out, _ = attend(chart, folder, QUESTION, *one, "--tokens", "-1")
+    assert code == 0
+    assert "Map: raw, layer 1, head 0, token 1" in out
 
 
 def test_a_missing_folder(attend, chart, tmp_path):

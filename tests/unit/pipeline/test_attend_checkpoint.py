@@ -15,7 +15,7 @@ from gazelab.core.errors import AttentionError
 from gazelab.core.geometry import PatchGrid
 from gazelab.core.picture import Picture, load_picture
 from gazelab.pipeline.attend import attend
-from gazelab.pipeline.attend_patch import write_patch_look
+from gazelab.pipeline.attend_patch import patch_sheet, write_patch_sheet
 from gazelab.pipeline.attend_pictures import FRAME_RGB, framed_patch
 from gazelab.pipeline.map_choice import MapChoice
 
@@ -51,7 +51,8 @@ def test_the_models_own_answer_given_back_gives_the_same_look(model):
 
 def test_a_patchs_look_is_drawn_with_the_patch_framed(tmp_path, model):
     done = attend(model, CHART, QUESTION, tmp_path, MapChoice(), 1)
-    path = write_patch_look(model, CHART, QUESTION, (1, 2), done.files[0])
+    sheet = patch_sheet(model, CHART, QUESTION, (1, 2))
+    path = write_patch_sheet(sheet, (1, 2), done.files[0])
     assert path.name.endswith("_patch_1_2.png")
     sheet = load_picture(path).rgb
     assert (sheet == FRAME_RGB).all(-1).any()

@@ -55,6 +55,13 @@ def test_what_a_model_cannot_do_is_refused_before_it_runs(model, choice, named):
     assert model.n_runs == 0
 
 
+def test_raw_of_several_heads_is_refused_before_the_model_runs(model):
+    model.n_heads = 2
+    with pytest.raises(AttentionError, match="raw.* takes one layer.*Choose one head"):
+        MapChoice(method="raw").check(model)
+    MapChoice(method="raw", heads=(-1,)).check(model)
+
+
 def test_a_view_that_is_not_there_is_named(model):
     with pytest.raises(AttentionError, match=r'no view "tiles".*all, picture'):
         MapChoice(view="tiles").of(model.trace(WHITE, "?"))
