@@ -75,7 +75,7 @@ def causal_check(
     draws = [rng.choice(pool, n_others, replace=False) for _ in range(plan.draws if n_others else 0)]
     others = [run.without(run.mask(draw))[0] for draw in draws]
     curves = _curves(run, order, whole, rng) if plan.curves else None
-    progress(plan.n_passes, plan.n_passes)
+    run.finish()
     return CausalCheck(
         run.text,
         len(run.ids),
@@ -156,6 +156,11 @@ class _Run:
         ids = self._rerun.answer(picture, self._question, self._max_tokens, self._check)
         self._passed()
         return self._rerun.text(ids)
+
+    def finish(self) -> None:
+        """Tell that no more passes come; there can be fewer than planned."""
+        if self._done < self._total:
+            self._progress(self._total, self._total)
 
     def _passed(self) -> None:
         self._check()
