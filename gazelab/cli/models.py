@@ -20,7 +20,8 @@ def models(as_json: JsonOption = False) -> None:
 
     Download and memory (in bfloat16) are about; the hub says the exact size before a download. Tokens are
     those of a chart of 850 x 600 px. CPU seconds are of one core, for an answer of eight tokens; with ~ they
-    are estimated from the arithmetic, not measured. "fits" compares with the memory that is free now.
+    are estimated from the arithmetic, not measured. "fits" compares with the memory that is free now; "here"
+    tells whether it has been downloaded.
 
     Example: gazelab attend chart.png --question "Which bar is highest?" --download --model
     HuggingFaceTB/SmolVLM-256M-Instruct

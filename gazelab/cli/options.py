@@ -28,7 +28,7 @@ ModelOption = Annotated[
     str | None,
     typer.Option(
         "--model",
-        help="chartreader (a small teaching model), or a folder with a checkpoint.",
+        help="chartreader (a small teaching model), a folder with a checkpoint, or a name on the hub.",
         show_default="gazelab.toml's, or chartreader",
     ),
 ]
