@@ -138,7 +138,7 @@ class Asking(QObject):
     def ask(self, model: str, picture: Picture, question: str) -> None:
         """Ask; an answer that is still on its way is dropped."""
         self.stop()
-        self._pair.set_model_note(self.tr("The model is reading …"), waiting=True)
+        self._pair.set_model_note(self.tr("Reading …"), waiting=True)
 
         def work(opened: AttentionModel, job: Job) -> Answered:
             trace = Watched(opened, job).trace(picture, question)

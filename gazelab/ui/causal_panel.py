@@ -143,7 +143,7 @@ class CausalPanel(QWidget):
         line = QHBoxLayout()
         line.addWidget(self._curves)
         line.addStretch(1)
-        line.addWidget(label(self.tr("Instead"), "muted"))
+        line.addWidget(label(self.tr("Fill with"), "muted"))
         line.addWidget(self._fill)
         card.body.addLayout(line)
         line = QHBoxLayout()

@@ -93,7 +93,7 @@ class ExplorePage(Page):
         """Draw the newest gaze; the timer calls it."""
         acquisition, monitor = self._work.acquisition, self._work.monitor
         if acquisition is None or monitor is None:
-            self.pair.set_person_note(self.tr("No source is running: choose one on Setup."))
+            self.pair.set_person_note(self.tr("No source: choose one on Setup."))
             return
         placement = self.pair.person.screen_placement(monitor)
         self._let_read(placement)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PyQt6.QtCore import pyqtSignal
-from PyQt6.QtWidgets import QHBoxLayout, QLabel, QLayout, QVBoxLayout, QWidget
+from PyQt6.QtWidgets import QHBoxLayout, QLabel, QLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from gazelab.core.attention import AttentionMap, AttentionTrace
 from gazelab.core.geometry import PatchGrid
@@ -132,6 +132,9 @@ class PairView(QWidget):
 def _side(title: QLabel, note: NoteLabel, canvas: ChartCanvas, *more: QWidget) -> QLayout:
     heading = QWidget()
     heading.setFixedHeight(HEADING_PX)
+    heading.setSizePolicy(
+        QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed
+    )  # a note never moves the chart
     head = QHBoxLayout(heading)
     head.setContentsMargins(0, 0, 0, 0)
     head.addWidget(title)

@@ -92,7 +92,7 @@ class ReplayModel(QObject):
         self.trace, self._stopped = None, False
         self.looking.clear()
         self._set_scores(None)
-        self._pair.set_model_note(self.tr("The model is reading …"), waiting=True)
+        self._pair.set_model_note(self.tr("Reading …"), waiting=True)
 
         name = self._tab.model_choice.name
 
