@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
-from PyQt6.QtCore import Qt, QTimer
+from PyQt6.QtCore import QSize, Qt, QTimer
 from PyQt6.QtGui import QAction, QActionGroup, QCloseEvent, QKeySequence, QShortcut
 from PyQt6.QtWidgets import (
     QApplication,
@@ -53,8 +53,8 @@ class MainWindow(QMainWindow):
     def __init__(self, workspace: Workspace) -> None:
         super().__init__()
         self.setWindowTitle("gazelab")
-        self.resize(1280, 800)
         self.setMinimumSize(1080, 700)
+        self._fit_screen(QSize(1280, 800))
         self.workspace = workspace
         self.setup = SetupPage(workspace)
         self.calibrate = CalibratePage(workspace)
@@ -147,6 +147,11 @@ class MainWindow(QMainWindow):
         if not self.workspace.close():
             log.error("a thread is stuck; everything is saved, so the process ends the hard way")
         super().closeEvent(a0)
+
+    def _fit_screen(self, wanted: QSize) -> None:
+        """Take this size, or what a smaller screen has room for."""
+        screen = self.screen()
+        self.resize(wanted if screen is None else wanted.boundedTo(screen.availableSize()))
 
     def _make_rail(self) -> QFrame:
         rail = QFrame()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PyQt6.QtCore import QPointF, Qt, QTimer
+from PyQt6.QtCore import QPointF, QSize, Qt, QTimer
 from PyQt6.QtGui import QCursor
 from PyQt6.QtWidgets import QAbstractButton, QApplication, QComboBox, QLabel, QLineEdit, QWidget
 
@@ -37,6 +37,15 @@ def window(qtbot, workspace, model):
         made.show()
     yield made
     made.close()
+
+
+def test_the_window_is_not_larger_than_the_screen(window):
+    window._fit_screen(QSize(99_999, 99_999))
+    room = window.screen().availableSize()
+    assert (window.width(), window.height()) == (
+        max(room.width(), window.minimumWidth()),
+        max(room.height(), window.minimumHeight()),
+    )
 
 
 def start_pointer(qtbot, window):
