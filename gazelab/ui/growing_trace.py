@@ -34,6 +34,7 @@ class GrowingTrace:
         self.head = head
         self.n_tokens = 0
         self._texts: list[str] = []
+        self._ids: list[int] = []
         self._top: list[tuple[tuple[str, float], ...]] = []
         heads = (len(head.layers), head.n_heads)
         grids = [head.grid, *(grid for _, grid in head.other_grids)]
@@ -55,6 +56,7 @@ class GrowingTrace:
         self._sink_share[k] = step.sink_share
         self._add_text(step.text_weights)
         self._texts.append(step.text)
+        self._ids.append(step.token_id)
         self._top.append(step.top)
         self.n_tokens += 1
 
@@ -79,6 +81,7 @@ class GrowingTrace:
                 for (name, grid), kept in zip(head.other_grids, others, strict=True)
             ),
             text_weights=text,
+            token_ids=tuple(self._ids),
             **known,
         )
 
