@@ -20,6 +20,7 @@ from gazelab.cli.model_options import (
 )
 from gazelab.cli.options import DataOption, JsonOption, data_root, settings_of
 from gazelab.core.errors import GazelabError
+from gazelab.core.printable import one_line
 
 if TYPE_CHECKING:
     from gazelab.pipeline.doctor import Check
@@ -62,7 +63,7 @@ def doctor(
 
     def tell(check: Check) -> None:
         if not as_json:
-            typer.echo(f"{'ok  ' if check.ok else 'FAIL'}  {check.name}: {check.detail}")
+            typer.echo(f"{'ok  ' if check.ok else 'FAIL'}  {check.name}: {one_line(check.detail)}")
 
     checks = [*check_machine(data_root(data)), _settings(data)]
     for check in checks:

@@ -56,7 +56,7 @@ def test_the_doctor_opens_the_model_as_it_was_told_and_tells_each_line(monkeypat
 
     def checked(name, options, tell):
         asked.update(name=name, options=options)
-        found = [Check("opens", True, "yes"), Check("tap = eager", False, "apart")]
+        found = [Check("opens", True, "yes"), Check("tap = eager", False, "far\n\x1bapart")]
         for line in found:
             tell(line)
         return found
@@ -70,4 +70,4 @@ def test_the_doctor_opens_the_model_as_it_was_told_and_tells_each_line(monkeypat
         rows = json.loads(told)["checks"]
         assert [row["ok"] for row in rows if row["check"] in ("opens", "tap = eager")] == [True, False]
     else:
-        assert told.count("tap = eager: apart") == 1
+        assert told.count("tap = eager: far \N{REPLACEMENT CHARACTER}apart\n") == 1
