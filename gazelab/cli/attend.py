@@ -55,9 +55,7 @@ def attend(
     ] = None,
     patch: Annotated[
         str | None,
-        typer.Option(
-            "--patch", help="Also what this patch looks at in the checkpoint's vision encoder, as ROW,COL."
-        ),
+        typer.Option("--patch", help="Also what this patch looks at in a checkpoint's vision, as ROW,COL."),
     ] = None,
     device: DeviceOption = None,
     dtype: DtypeOption = None,

@@ -132,9 +132,8 @@ class PairView(QWidget):
 def _side(title: QLabel, note: NoteLabel, canvas: ChartCanvas, *more: QWidget) -> QLayout:
     heading = QWidget()
     heading.setFixedHeight(HEADING_PX)
-    heading.setSizePolicy(
-        QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed
-    )  # a note never moves the chart
+    # A note or a button that comes must not move the chart away from the gaze on it.
+    heading.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
     head = QHBoxLayout(heading)
     head.setContentsMargins(0, 0, 0, 0)
     head.addWidget(title)

@@ -23,7 +23,6 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "attention"))
 
 import tiny_checkpoints
 
-
 QUESTION = "What is the value of April?"
 
 
