@@ -41,18 +41,19 @@ def escape_special(text: str, tokenizer: Any) -> str:
     Raises
     ------
     AttentionError
-        A special token of one character, which cannot be broken up.
+        A special token of one character, or one that begins with a space, cannot be broken up.
     """
     specials = special_tokens(tokenizer)
     while True:
         found = next((special for special in specials if special and special in text), None)
         if found is None:
             return text
-        if len(found) == 1:
+        broken = f"{found[0]} {found[1:]}"
+        if len(found) == 1 or found in broken:
             raise AttentionError(
                 f'"{found}" has a meaning of its own for this model.', todo="Leave it out of the question."
             )
-        text = text.replace(found, f"{found[0]} {found[1:]}")
+        text = text.replace(found, broken)
 
 
 def prompt_ids(

@@ -159,6 +159,14 @@ def test_V14_an_escaped_question_is_answered_and_noted(model):
     assert trace.prompt == "What is <|image_pad|>?"
 
 
+def test_V14_a_special_token_that_a_space_does_not_break_up_is_refused():
+    tokenizer = tiny_checkpoints.tokenizer()
+    tokenizer.add_special_tokens({"additional_special_tokens": [" <x>", "  "]})
+    for question in ("What <x>?", "What  now?"):
+        with pytest.raises(AttentionError, match="has a meaning of its own"):
+            escape_special(question, tokenizer)
+
+
 def test_V14_tokens_made_by_breaking_up_another_are_broken_up_too():
     tokenizer = tiny_checkpoints.tokenizer()
     text = escape_special("<|<|im_end|>image_pad|><|im_end|>", tokenizer)

@@ -4,6 +4,7 @@ import pytest
 import tiny_gemma3
 import tiny_idefics3
 import tiny_internvl
+import tiny_llava
 import tiny_paligemma
 
 from gazelab.attention.doctor import check_model
@@ -12,6 +13,8 @@ FOLDERS = {
     "gemma3": tiny_gemma3.gemma3_folder,
     "idefics3": lambda folder: tiny_idefics3.idefics3_folder(folder, tile_px=32),
     "internvl": tiny_internvl.internvl_folder,
+    "llava_next": tiny_llava.next_folder,
+    "llava_onevision": tiny_llava.onevision_folder,
     "paligemma": tiny_paligemma.paligemma_folder,
     "paligemma 2": lambda folder: tiny_paligemma.paligemma_folder(folder, 2),
     "smolvlm": lambda folder: tiny_idefics3.smolvlm_folder(folder, tile_px=32),
