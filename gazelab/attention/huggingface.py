@@ -57,7 +57,7 @@ class HuggingFaceModel:
         self.n_heads = n_heads(decoder)
         self._last: tuple[str, str, Asked] | None = None
         self.about = (
-            f"{checkpoint.config.model_type}, {checkpoint.model.num_parameters() / 1e9:.2g} B parameters."
+            f"{checkpoint.config.model_type}, {_count(checkpoint.model.num_parameters())} parameters."
         )
 
     @classmethod
@@ -261,3 +261,8 @@ def step_of(asked: Asked, row: TapRow, text: str, token: int, top: Top) -> Token
 def _differs(trace: AttentionTrace, plain: str) -> AttentionTrace:
     note = f'Without the tap the model answers "{plain}".'
     return replace(trace, note=f"{trace.note} {note}".strip())
+
+
+def _count(n: int) -> str:
+    """Write a number of parameters as people do."""
+    return f"{n / 1e9:.2f} B" if n >= 1e8 else f"{n / 1e6:.2g} M"

@@ -104,7 +104,7 @@ def test_the_doctor_proves_the_checkpoint_on_this_machine(tmp_path, checkpoint):
     assert sum(name.startswith("token count") for name in checks) >= 2
     corners = [row for name, row in checks.items() if name.startswith("corners")]
     assert corners
-    assert all("each changed the token of its own patch" in row["detail"] for row in corners)
+    assert all("changed the token of their own patch" in row["detail"] for row in corners)
 
 
 def test_the_doctor_says_what_is_wrong_with_a_folder(tmp_path):
