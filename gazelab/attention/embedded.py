@@ -60,6 +60,9 @@ class EmbeddedChartReader:
         size = f"{config.picture_width_px} x {config.picture_height_px}"
         unknown = self.reader.unknown_words(question)
         words = f" Words that it does not know: {', '.join(unknown)}." if unknown else ""
+        whole = len(self.reader.tokenizer.question(question))
+        if whole > config.positions - LONGEST_ANSWER:
+            words += " The question is longer than what it reads: its end may be cut off."
         return TraceHead(
             self.model_id,
             self.revision,

@@ -118,3 +118,10 @@ def test_words_that_the_model_does_not_know_are_noted(model, picture):
     note = model.head(picture, "What is the value of Ouagadougou?").note
     assert "stretched to 256 x 192 px" in note
     assert "ouagadougou" in note.lower()
+
+
+def test_a_question_that_is_cut_off_is_told():
+    model = open_model("chartreader")
+    picture = Picture.from_rgb(np.full((30, 40, 3), 255, np.uint8))
+    assert "its end may be cut off" in model.head(picture, "value " * 600).note
+    assert "cut off" not in model.head(picture, "What is the value of April?").note
