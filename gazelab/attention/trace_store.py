@@ -12,6 +12,7 @@ import itertools
 import json
 import os
 import re
+import secrets
 import shutil
 import struct
 import tempfile
@@ -238,13 +239,14 @@ def _written(path: Path) -> Iterator[None]:
 @contextmanager
 def _replaced(path: Path) -> Iterator[IO[bytes]]:
     """Write beside a file and put it in its place at the end; a fault leaves the earlier one."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".attention-", suffix=".part")
+    # Not `mkstemp`: its files are for their owner alone, and a laboratory shares its disk.
+    part = path.with_name(f".attention-{secrets.token_hex(8)}.part")
     try:
-        with os.fdopen(handle, "wb") as out:
+        with part.open("xb") as out:
             yield out
             out.flush()
             os.fsync(out.fileno())
-        Path(name).replace(path)
+        part.replace(path)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
         raise

@@ -84,13 +84,14 @@ def contact_sheet(picture: Picture, trace: AttentionTrace, choice: MapChoice) ->
     """
     layers = numbers_of("layer", choice.layers, trace.layers)
     together = choice if choice.method in ("mean", "max") else replace(choice, method="mean")
+    said = "" if together is choice else ", mean"
     maps = []
     for layer in layers:
         made = replace(together, layers=(layer,)).of(trace)
         share = (
             f"{made.picture_share:.0%} on the chart" if np.isfinite(made.values).all() else "nothing on it"
         )
-        maps.append((f"layer {layer}: {share}", made))
+        maps.append((f"layer {layer}{said}: {share}", made))
     return map_sheet(picture, maps)
 
 

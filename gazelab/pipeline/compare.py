@@ -83,6 +83,7 @@ class TrialComparison:
             "given": self.trial.given,
             "model": self.trace.model_id,
             "model_revision": self.trace.revision,
+            "model_made_with": self.trace.made_with,
             "model_answer": self.trace.answer,
             "person_correct": None if self.person_correct is None else asdict(self.person_correct),
             "model_correct": None if self.model_correct is None else asdict(self.model_correct),

@@ -1,6 +1,8 @@
 import dataclasses
 import json
+import os
 import struct
+import sys
 
 import numpy as np
 import pytest
@@ -193,3 +195,13 @@ def test_a_safetensors_file_that_is_no_trace_is_refused(tmp_path):
     save_file({"a": np.zeros(3, np.float32)}, tmp_path / "other.safetensors")
     with pytest.raises(AttentionError, match="not an attention trace"):
         load_trace(tmp_path / "other.safetensors")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such permissions")
+def test_others_who_share_the_disk_may_read_a_trace(tmp_path):
+    before = os.umask(0o022)
+    try:
+        path = save_trace(tmp_path, a_trace())
+    finally:
+        os.umask(before)
+    assert [oct(p.stat().st_mode & 0o777) for p in (path, path.with_suffix(".json"))] == ["0o644"] * 2

@@ -101,6 +101,7 @@ def test_answers_are_judged_by_relaxed_accuracy(tmp_path):
     assert result.model_correct.published
     row = result.to_json()
     json.dumps(row, allow_nan=False)
+    assert row["model_made_with"] == result.trace.made_with
     assert (row["trial_skipped"], row["trial_complete"]) == (False, True)
 
 
