@@ -130,18 +130,23 @@ class OpenLabels:
 
         words: dict[str, None] = {}
         while len(words) < n:
-            word = self._word(rng)
-            fits = _may_be_label(word) and held_out(word) == (self.split == "unseen")
-            if fits and label_width_px(word.capitalize()) <= room_px:
-                words[word.capitalize()] = None
+            word = self._word(rng).capitalize()
+            if label_width_px(word) <= room_px:
+                words[word] = None
         return list(words)
 
     def _word(self, rng: np.random.Generator) -> str:
-        kind = rng.random()
-        if kind < SHARE_EVERYDAY:
+        """Draw a word: first its sort, then one of this split, so that both splits have the same mixture."""
+        sort = rng.random()
+        if sort < SHARE_EVERYDAY:
             words = everyday(self.split)
             return words[int(rng.integers(len(words)))]
-        if kind < SHARE_EVERYDAY + SHARE_INVENTED:
-            return invent(rng)
-        length = int(rng.integers(SHORTEST, LONGEST))
-        return "".join(ALPHABET[i] for i in rng.integers(0, len(ALPHABET), length))
+        while True:
+            word = invent(rng) if sort < SHARE_EVERYDAY + SHARE_INVENTED else _letters(rng)
+            if _may_be_label(word) and held_out(word) == (self.split == "unseen"):
+                return word
+
+
+def _letters(rng: np.random.Generator) -> str:
+    length = int(rng.integers(SHORTEST, LONGEST))
+    return "".join(ALPHABET[i] for i in rng.integers(0, len(ALPHABET), length))

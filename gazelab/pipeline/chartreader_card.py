@@ -20,6 +20,7 @@ LIMITS = (
     "It knows ten kinds of question in gazelab's own wording; other wordings are guessed at.",
     "Labels are single words of up to ten letters or digits, read without case and accents; a label that is"
     ' spelled like a word of the questions ("value", "red") cannot be asked for.',
+    "Long words are its weak side: each letter more can go wrong, in invented words above all.",
     "Values are whole numbers of 3 to 99; it reads no axes, so a chart without written values is a riddle.",
 )
 

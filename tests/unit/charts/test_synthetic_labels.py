@@ -35,6 +35,16 @@ def test_drawn_words_are_of_their_split_differ_and_fit(seed: int, split: Split) 
         assert word.lower() not in {*question_words(), *COLOURS}
 
 
+def test_both_splits_have_the_same_mixture_of_sorts() -> None:
+    shares = []
+    for split in ("seen", "unseen"):
+        rng, labels = np.random.default_rng(4), OpenLabels(split)  # type: ignore[arg-type]
+        words = [labels.draw(rng, 1, 400.0)[0].lower() for _ in range(600)]
+        shares.append(sum(word in everyday(labels.split) for word in words) / len(words))
+    assert shares[0] == pytest.approx(0.35, abs=0.06)
+    assert shares[1] == pytest.approx(0.35, abs=0.06)
+
+
 @given(st.integers(0, 10**6))
 def test_invented_words_are_letters_only_and_short_enough(seed: int) -> None:
     word = invent(np.random.default_rng(seed))
