@@ -45,7 +45,7 @@ class WordsView(QWidget):
         lead = label(
             self.tr(
                 "Each row is a word, each column a word that it can look at; darker is more. A word never"
-                " sees a later one: that is the causal mask, hatched."
+                " sees a later one: that is the causal mask, hatched. The answer begins at the dashed lines."
             ),
             "muted",
             wrap=True,
