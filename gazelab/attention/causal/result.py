@@ -246,10 +246,10 @@ class CausalCheck:
         elif _p(low) == _p(high):
             draws = f" in {n} draws"
         else:
-            draws = f", {_p(low)} to {_p(high)} in 95 % of {n} draws"
+            draws = f" (middle 95 % of {n} draws: {_p(low)} to {_p(high)})"
         changed = sum(not effect.unchanged for effect in self.others)
         if changed or self.instead is not None:
-            draws += f", the answer another one in {changed}"
+            draws += f", with another answer in {changed} of {n}"
         others = _patches(self.n_others, "others that show something", bare=True)
         return f"{others}: {_p(mean)}{draws}. {self._verdict(low, high)}"
 

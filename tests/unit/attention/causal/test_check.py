@@ -76,7 +76,7 @@ def test_V18_a_map_of_what_matters_lowers_the_answer_and_others_do_not(model):
     assert done.area_share == done.others_area_share == pytest.approx(1 / 20)
     assert done.sentence() == (
         "Blanking the most attended patch lowers the probability of “42” from .81 to .03, and the model then"
-        " answers “7”; one other that shows something: .81 in 4 draws, the answer another one in 0."
+        " answers “7”; one other that shows something: .81 in 4 draws, with another answer in 0 of 4."
         " The answer hangs on the attended patches more than on others."
     )
 
@@ -216,8 +216,8 @@ def test_V18_the_sentence_claims_no_more_than_the_numbers(attended, others, clai
 def test_the_sentence_in_full():
     assert effects(0.08, [0.88, 0.80, 0.91]).sentence() == (
         "Blanking the 6 most attended patches lowers the probability of “42” from .91 to .08; 6 others that"
-        " show something: .86, .80 to .91 in 95 % of 3 draws. The answer hangs on the attended patches more"
-        " than on others."
+        " show something: .86 (middle 95 % of 3 draws: .80 to .91). The answer hangs on the attended"
+        " patches more than on others."
     )
 
 
