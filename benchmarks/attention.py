@@ -18,6 +18,7 @@ import argparse
 import ctypes
 import gc
 import json
+import math
 import statistics
 import sys
 import threading
@@ -194,9 +195,14 @@ def over_length(model: Any, lengths: list[int], n_answer: int) -> list[dict[str,
 
 
 def growth(rows: list[dict[str, float]], name: str) -> float:
-    """Power of the prompt's length by which a figure grows: the slope between logarithms."""
-    kept = [(row["tokens"], row[name]) for row in rows if row[name] > 0]
-    return float(np.polyfit(*np.log(np.array(kept)).T, 1)[0]) if len(kept) > 1 else float("nan")
+    """Power of the prompt's length by which a figure grows: the slope between logarithms.
+
+    NaN where a figure is not above 0: then it is smaller than what the measure itself moves by.
+    """
+    kept = [(row["tokens"], row[name]) for row in rows]
+    if len(kept) < 2 or min(value for _, value in kept) <= 0:
+        return float("nan")
+    return float(np.polyfit(*np.log(np.array(kept)).T, 1)[0])
 
 
 def _arguments() -> argparse.Namespace:
@@ -250,9 +256,8 @@ def main() -> int:
         lengths = [n for n in (400, 800, 1200, 1600, 2000) if n <= max(args.picture, 400)]
         rows = found["over_length"] = over_length(model, lengths, args.answer)
         powers = {name: growth(rows, name) for name in rows[0] if name != "tokens"}
-        print(
-            "grows with the length to the power of: " + ", ".join(f"{n} {p:.1f}" for n, p in powers.items())
-        )
+        told = (f"{n} {'below noise' if math.isnan(p) else f'{p:.1f}'}" for n, p in powers.items())
+        print("grows with the length to the power of: " + ", ".join(told))
         draw(rows, args.plot)
     if args.json is not None:
         args.json.write_text(json.dumps(found, indent=1))
