@@ -220,7 +220,8 @@ def _trial(replay: Replay, result: TrialComparison) -> dict[str, Any]:
         "tokens": [_token(trace, k) for k in range(len(trace.tokens))],
         "model_caption": f"Model: attention weights of {trace.model_id} ({trace.kind}-attention)",
         "attention_note": f"Share of attention on the picture: {result.map.picture_share:.3f}."
-        f" Sink patches: {n_sinks}, {result.map.how['sinks']}. {trace.note}".strip(),
+        f" Sink patches: {n_sinks},"
+        f" {'dropped' if result.map.how['sinks'] == 'drop' else 'kept'}. {trace.note}".strip(),
         "scores": asdict(score_table(result.agreement)),
     }
 
