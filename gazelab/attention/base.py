@@ -8,7 +8,7 @@ it over with each token (`gazelab.attention.embedded`). Hugging Face models are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -25,6 +25,9 @@ from gazelab.core.picture import Picture
 EMBEDDED = "chartreader"
 """The name under which the embedded model is opened."""
 MAX_TOKENS = 32
+
+LOOKING_HEAD = "looking_head"
+"""Key of `made_with`: the head that a model's card names as the one that looks at what is asked."""
 
 _T = TypeVar("_T", np.float16, np.float32)
 
@@ -208,6 +211,15 @@ def _refuse_options(device: str, **others: object) -> None:
             where=EMBEDDED,
             todo="Leave it out, or open a checkpoint.",
         )
+
+
+def looking_head(made_with: Mapping[str, str]) -> tuple[int, int] | None:
+    """Give the layer and head that a model's own card names, if it names one.
+
+    Such a head was chosen on questions with known places, never on anybody's gaze.
+    """
+    told = made_with.get(LOOKING_HEAD, "").split(",")
+    return (int(told[0]), int(told[1])) if len(told) == 2 else None
 
 
 def trace_of(head: TraceHead, steps: Sequence[TokenStep], answer: str) -> AttentionTrace:

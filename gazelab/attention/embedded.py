@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 
-from gazelab.attention.base import MAX_TOKENS, TokenStep, TraceHead, trace_of
+from gazelab.attention.base import LOOKING_HEAD, MAX_TOKENS, TokenStep, TraceHead, trace_of
 from gazelab.attention.chartreader.model import AnswerStep, ChartReader
 from gazelab.attention.grids import chartreader as grid_file
 from gazelab.attention.prompt import refuse_what_is_no_text
@@ -73,7 +74,12 @@ class EmbeddedChartReader:
             self.n_heads,
             self.kind,
             f"The picture is stretched to {size} px.{words}",
-            {"torch": torch.__version__, "processor": "gazelab.chartreader.preprocess", "input_px": size},
+            {
+                "torch": torch.__version__,
+                "processor": "gazelab.chartreader.preprocess",
+                "input_px": size,
+                **_looking(self.reader.facts),
+            },
         )
 
     def stream(self, picture: Picture, question: str, max_tokens: int = MAX_TOKENS) -> Iterator[TokenStep]:
@@ -92,6 +98,16 @@ class EmbeddedChartReader:
         """Answer a question and keep the whole look."""
         steps = list(self.stream(picture, question, max_tokens))
         return trace_of(self.head(picture, question), steps, self.answer_text(steps))
+
+
+def _looking(facts: dict[str, Any]) -> dict[str, str]:
+    """Name the head that points at what is asked, as its card found it on charts that it had not seen."""
+    held_out = facts.get("held_out", {})
+    for scores in (*held_out.get("by_labels", {}).values(), held_out):
+        found = scores.get("attention")
+        if found:
+            return {LOOKING_HEAD: f"{found['layer']},{found['head']}"}
+    return {}
 
 
 def _token_step(step: AnswerStep) -> TokenStep:

@@ -93,11 +93,14 @@ def attend(
     else:
         trace = given_answer(model, picture, question, answer)
         path = save_trace(out / f"given_{hashlib.sha256(answer.encode()).hexdigest()[:8]}", trace)
+    first, choice = choice, choice.at_first(trace.made_with)
     chosen = choice.of_model(model, picture, question, trace) if choice.needs_model else choice.of(trace)
     _remove_earlier(path)
     kept = _write(path.with_name(f"{path.stem}_map.json"), _map_json(chosen))
-    files = [path, path.with_suffix(".json"), kept, *_draw(path, picture, trace, choice, chosen)]
+    files = [path, path.with_suffix(".json"), kept, *_draw(path, picture, trace, choice, chosen, first)]
     told = [*([trace.note] if trace.note else []), map_line(chosen)]
+    if choice is not first:
+        told.append("That is the head which the model's card names; --layers and --heads choose others.")
     if check is not None:
         found = causal_check(model, picture, question, chosen, check, max_tokens=max_tokens, progress=on_pass)
         told.append(found.sentence())
@@ -156,21 +159,26 @@ def _remove_earlier(path: Path) -> None:
 
 
 def _draw(
-    path: Path, picture: Picture, trace: AttentionTrace, choice: MapChoice, chosen: AttentionMap
+    path: Path,
+    picture: Picture,
+    trace: AttentionTrace,
+    choice: MapChoice,
+    chosen: AttentionMap,
+    of_sheet: MapChoice,
 ) -> list[Path]:
     """Write the pictures beside a trace, each before the next is drawn: those of a large chart are large."""
-    drawn = _pictures(picture, trace, choice, chosen)
+    drawn = _pictures(picture, trace, choice, chosen, of_sheet)
     return [_write(path.with_name(f"{path.stem}_{name}.png"), encode_png(rgb)) for name, rgb in drawn]
 
 
 def _pictures(
-    picture: Picture, trace: AttentionTrace, choice: MapChoice, chosen: AttentionMap
+    picture: Picture, trace: AttentionTrace, choice: MapChoice, chosen: AttentionMap, of_sheet: MapChoice
 ) -> Iterator[tuple[str, NDArray[np.uint8]]]:
     yield "answer", overlay(picture, chosen)
     if len(trace.tokens) > 1 and choice.tokens is None and not choice.needs_model:
         for i in range(len(trace.tokens)):
             yield f"token{i:02}", overlay(picture, replace(choice, tokens=(i,)).of(trace))
-    yield "layers", contact_sheet(picture, trace, choice)
+    yield "layers", contact_sheet(picture, trace, of_sheet)
 
 
 def _map_json(made: AttentionMap) -> bytes:

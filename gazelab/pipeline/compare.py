@@ -169,6 +169,7 @@ def compare_trial(
     model: AttentionModel | None = None,
 ) -> TrialComparison:
     """Compare one trial with one trace; a method that needs more than that gets it from the model."""
+    choice = choice.at_first(trace.made_with)
     if choice.needs_model and model is not None:
         chosen = choice.of_model(model, replay.picture(trial), trial.question, trace)
     else:
@@ -205,7 +206,7 @@ def compare_sessions(
         Session folders.
     model : AttentionModel
     choice : MapChoice, optional
-        The mean over all layers, heads and tokens by default.
+        The mean over all layers, heads and tokens by default; of a model whose card names a head, that head.
     progress : callable, optional
         Called with (done, total, chart_id) before each trial.
     layers : {"all", "live", "raw"}

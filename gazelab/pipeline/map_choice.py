@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import cast
 
-from gazelab.attention.base import MAX_TOKENS, AttentionModel
+from gazelab.attention.base import MAX_TOKENS, AttentionModel, looking_head
 from gazelab.attention.combined import ALL_VIEWS, Sinks
 from gazelab.attention.maps import Method, attention_map
 from gazelab.attention.methods import MethodName, make_map, method_of, refuse_what_cannot_be_had
@@ -41,6 +41,21 @@ class MapChoice:
     def needs_model(self) -> bool:
         """Whether a trace alone does not do, so that `of_model` must make the map."""
         return method_of(self.method).needs_model
+
+    def at_first(self, made_with: Mapping[str, str]) -> MapChoice:
+        """Take the head that the model's card names where neither method, layers nor heads were chosen.
+
+        In a small encoder-decoder the mean of all heads is mostly of those that look nowhere in particular.
+
+        Parameters
+        ----------
+        made_with : mapping
+            Of the trace.
+        """
+        named = looking_head(made_with)
+        if named is None or self.method != "mean" or self.layers is not None or self.heads is not None:
+            return self
+        return replace(self, layers=(named[0],), heads=(named[1],))
 
     def check(self, model: AttentionModel) -> None:
         """Refuse a method that a model cannot do, and layers and heads that it has not, before it runs.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from PyQt6.QtCore import pyqtSignal
 from PyQt6.QtWidgets import QCheckBox, QComboBox, QHBoxLayout, QVBoxLayout, QWidget
 
+from gazelab.attention.base import looking_head
 from gazelab.attention.combined import ALL_VIEWS
 from gazelab.core.attention import AttentionTrace
 from gazelab.ui.look import Pick
@@ -34,6 +35,7 @@ class MapControls(QWidget):
         self._view_row = QWidget()
         self._layer: int | None = None
         self._head: int | None = None
+        self._by_hand = False
         self._sinks = QCheckBox(self.tr("Leave out sink patches"))
         self._sinks.setToolTip(
             self.tr("Patches that draw attention whatever is asked. The choice is written into the scores.")
@@ -43,10 +45,15 @@ class MapControls(QWidget):
         self.set_trace(None)
 
     def set_trace(self, trace: AttentionTrace | None) -> None:
-        """Offer the layers, heads and views of a trace; a choice that it has too is kept."""
+        """Offer the layers, heads and views of a trace; a choice that it has too is kept.
+
+        Until somebody chooses, the head that the model's card names is chosen, if it names one.
+        """
         self.setEnabled(trace is not None)
         if trace is None:
             return
+        if not self._by_hand:
+            self._layer, self._head = looking_head(trace.made_with) or (None, None)
         if self._layer not in trace.layers:
             self._layer = None
         if self._head is not None and self._head >= trace.n_heads:
@@ -65,7 +72,7 @@ class MapControls(QWidget):
 
     def choose(self, layer: int | None, head: int | None) -> None:
         """Choose a layer and a head, None for all, and tell it."""
-        self._layer, self._head = layer, head
+        self._layer, self._head, self._by_hand = layer, head, True
         self.changed.emit()
 
     def choose_view(self, name: str) -> None:

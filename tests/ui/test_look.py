@@ -195,3 +195,26 @@ def test_a_complete_look_takes_no_more_tokens():
     look.finish("a", None)
     with pytest.raises(ValueError, match="complete"):
         look.add(step)
+
+
+def test_until_somebody_chooses_the_head_of_the_models_card_is_shown(qtbot):
+    from gazelab.core.attention import AttentionTrace
+    from gazelab.core.geometry import PatchGrid
+    from gazelab.ui.map_controls import MapControls
+
+    def trace(**made_with):
+        weights, none = np.full((1, 2, 3, 2, 4), 1 / 8, np.float16), np.zeros((1, 2, 3), np.float32)
+        grid = PatchGrid.stretched(2, 4, 80, 60)
+        return AttentionTrace(
+            "m", "r", "s", "?", ("4",), grid, weights, (0, 1), none, none, made_with=made_with
+        )
+
+    controls = MapControls()
+    qtbot.addWidget(controls)
+    controls.set_trace(trace(looking_head="1,2"))
+    assert (controls.pick().layer, controls.pick().head) == (1, 2)
+    controls.set_trace(trace())
+    assert (controls.pick().layer, controls.pick().head) == (None, None)
+    controls.choose(None, None)  # "All", by hand
+    controls.set_trace(trace(looking_head="1,2"))
+    assert (controls.pick().layer, controls.pick().head) == (None, None)

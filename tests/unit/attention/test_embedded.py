@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import torch
 
-from gazelab.attention.base import TokenStep, open_model, trace_of
+from gazelab.attention.base import TokenStep, looking_head, open_model, trace_of
 from gazelab.attention.chartreader.model import ChartReader
 from gazelab.attention.chartreader.network import ChartReaderNetwork, NetworkConfig
 from gazelab.attention.chartreader.tokenizer import Tokenizer
@@ -125,3 +125,12 @@ def test_a_question_that_is_cut_off_is_told():
     picture = Picture.from_rgb(np.full((30, 40, 3), 255, np.uint8))
     assert "its end may be cut off" in model.head(picture, "value " * 600).note
     assert "cut off" not in model.head(picture, "What is the value of April?").note
+
+
+def test_the_head_that_its_card_names_is_in_every_trace():
+    model = open_model("chartreader")
+    head = model.head(Picture.from_rgb(np.full((30, 40, 3), 255, np.uint8)), "?")
+    layer, number = looking_head(head.made_with)
+    assert layer in model.layers
+    assert number in range(model.n_heads)
+    assert looking_head({}) is None

@@ -65,3 +65,11 @@ def test_raw_of_several_heads_is_refused_before_the_model_runs(model):
 def test_a_view_that_is_not_there_is_named(model):
     with pytest.raises(AttentionError, match=r'no view "tiles".*all, picture'):
         MapChoice(view="tiles").of(model.trace(WHITE, "?"))
+
+
+def test_where_nothing_was_chosen_the_head_that_the_card_names_is_taken():
+    named = {"looking_head": "1,3"}
+    assert (MapChoice().at_first(named).layers, MapChoice().at_first(named).heads) == ((1,), (3,))
+    for chosen in (MapChoice(layers=(0,)), MapChoice(heads=(0,)), MapChoice("max"), MapChoice("relevance")):
+        assert chosen.at_first(named) is chosen
+    assert MapChoice().at_first({}).layers is None
