@@ -28,6 +28,7 @@ from gazelab.cli.model_options import (
     options_of,
 )
 from gazelab.cli.options import ModelOption, model_name
+from gazelab.core.errors import ConfigError
 from gazelab.core.printable import one_line
 
 
@@ -84,6 +85,8 @@ def attend(
     from gazelab.pipeline.attend_patch import patch_sheet, write_patch_sheet
 
     choice = map_choice(method, layers, heads, sinks, view, tokens)
+    if not question.strip():
+        raise ConfigError("there is no question.", where="--question", todo="Ask one, in quotes.")
     cell = _cell(patch)
     shown = load_picture(picture)
     name = model_name(model, None)
@@ -119,8 +122,6 @@ def _cell(text: str | None) -> tuple[int, int] | None:
     ConfigError
         It is not written so.
     """
-    from gazelab.core.errors import ConfigError
-
     if text is None:
         return None
     try:

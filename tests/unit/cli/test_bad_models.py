@@ -215,3 +215,10 @@ def test_an_option_that_cannot_be(attend, chart, folder, options, message):
     code, _, fault = attend(chart, folder, "What?", *options)
     assert code == 1
     assert message in fault
+
+
+@pytest.mark.parametrize("question", ["", "  "])
+def test_without_a_question_nothing_is_asked(attend, chart, question):
+    code, _, told = attend(chart, "chartreader", question)
+    assert code != 0
+    assert "there is no question" in told
