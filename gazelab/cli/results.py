@@ -13,6 +13,7 @@ from gazelab.cli.map_options import (
     LayersOption,
     MethodOption,
     SinksOption,
+    TokensOption,
     ViewOption,
     map_choice,
 )
@@ -116,6 +117,7 @@ def compare(
     heads: HeadsOption = "",
     sinks: SinksOption = "keep",
     view: ViewOption = "all",
+    tokens: TokensOption = "",
     gaze: GazeOption = "all",
     all_trials: Annotated[
         bool, typer.Option("--all-trials", help="Count trials in the means even if their gaze is too poor.")
@@ -145,7 +147,7 @@ def compare(
     from gazelab.pipeline.means import mean_scores
     from gazelab.pipeline.report import means_table, table_text
 
-    choice = map_choice(method, layers, heads, sinks, view)
+    choice = map_choice(method, layers, heads, sinks, view, tokens)
     folders = [session_folder(s, data) for s in sessions]
     name = model_name(model, data)
     opened = open_named(name, options_of(data, device, dtype, quant, revision, grid, name=name))

@@ -138,7 +138,9 @@ class Asking(QObject):
     def ask(self, model: str, picture: Picture, question: str) -> None:
         """Ask; an answer that is still on its way is dropped."""
         self.stop()
-        self._pair.set_model_note(self.tr("Reading …"), waiting=True)
+        opened_before = self._work.models.is_open(model)
+        note = self.tr("Reading …") if opened_before else self.tr("Opening …")
+        self._pair.set_model_note(note, waiting=True)
 
         def work(opened: AttentionModel, job: Job) -> Answered:
             trace = Watched(opened, job).trace(picture, question)
@@ -185,6 +187,7 @@ class Asking(QObject):
     def _came(self, partial: object) -> None:
         if isinstance(partial, TraceHead) and self._asked is not None:
             self.looking.begin(self._asked, partial)
+            self._pair.set_model_note(self.tr("Reading …"), waiting=True)
         elif isinstance(partial, Arrived):
             self._waiting.append(partial)
 

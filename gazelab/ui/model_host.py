@@ -66,6 +66,10 @@ class ModelHost(QObject):
         """Whether work runs or waits."""
         return self._worker.busy
 
+    def is_open(self, name: str) -> bool:
+        """Tell whether a model needs no opening: a large one takes a minute."""
+        return any(opened == name for opened, _ in list(self._open))
+
     def run(
         self,
         name: str,

@@ -92,9 +92,10 @@ class ReplayModel(QObject):
         self.trace, self._stopped = None, False
         self.looking.clear()
         self._set_scores(None)
-        self._pair.set_model_note(self.tr("Reading …"), waiting=True)
-
         name = self._tab.model_choice.name
+        opened_before = self._work.models.is_open(name)
+        note = self.tr("Reading …") if opened_before else self.tr("Opening …")
+        self._pair.set_model_note(note, waiting=True)
 
         def work(model: AttentionModel, job: Job) -> _Traced:
             watched = Watched(model, job)
@@ -145,6 +146,7 @@ class ReplayModel(QObject):
     def _came(self, partial: object) -> None:
         if isinstance(partial, TraceHead):
             self.looking.begin(None, partial)
+            self._pair.set_model_note(self.tr("Reading …"), waiting=True)
         elif isinstance(partial, Arrived):
             self.looking.add(partial.step, partial.sums)
 

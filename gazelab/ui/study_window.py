@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 from PyQt6.QtWidgets import QDialog, QTabWidget, QVBoxLayout, QWidget
@@ -84,7 +85,7 @@ class StudyWindow(QDialog):
             return
         answer = " ".join(readable(text) for text in trace.tokens)
         text = self.tr("{model} was asked “{question}” and wrote: {answer}")
-        self._about.setText(text.format(model=trace.model_id, question=trace.prompt, answer=answer))
+        self._about.setText(text.format(model=_short(trace.model_id), question=trace.prompt, answer=answer))
         if self.isVisible():
             self._fetch()
 
@@ -139,6 +140,11 @@ class StudyWindow(QDialog):
     def _show_positions(self, picture: object) -> None:
         if isinstance(picture, PositionPicture):
             self.positions.set_picture(picture)
+
+
+def _short(model_id: str) -> str:
+    """Name a checkpoint by its folder's name; a name on the hub is short already."""
+    return Path(model_id).name if Path(model_id).is_absolute() else model_id
 
 
 def _inside(look: str, *arguments: object) -> Work:

@@ -324,7 +324,9 @@ def test_explore_shows_token_by_token_and_says_it_is_no_data(qtbot, window, work
     assert "Not for datasets" in " ".join(w.text() for w in page.findChildren(QLabel))
     page.question.setText("What is highest?")
     qtbot.keyClick(page.question, Qt.Key.Key_Return)
+    assert page.pair._model_note.toolTip() == "Opening …"
     qtbot.waitUntil(lambda: len(page.asking._waiting) == 2)
+    assert page.pair._model_note.toolTip() == "Reading …"
     page.asking.show_next()
     assert page.pair.strip.tokens == ("4",)
     page.asking.show_next()

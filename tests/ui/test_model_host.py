@@ -85,7 +85,9 @@ def ask(qtbot, host, name, options=None):
 
 def test_a_model_is_opened_once(qtbot, host, monkeypatch):
     machine = Machine(monkeypatch, {"small": GB // 10})
+    assert not host.is_open("small")
     assert ask(qtbot, host, "small") is ask(qtbot, host, "small")
+    assert host.is_open("small")
     assert machine.opened == ["small"]
     assert machine.in_process == []
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from PyQt6.QtCore import QPointF, Qt
@@ -174,6 +176,12 @@ def test_the_look_is_taken_at_the_embedded_model_itself(window):
     assert "before the softmax" in made.words._told.text()
     assert made.vectors.depth_slider.maximum() == 4
     assert len(made._work.models.asked) == 4
+
+
+def test_a_checkpoint_is_named_by_its_folder(window):
+    made = window(None)
+    made.open_on("x", PICTURE, replace(a_trace(), model_id="/home/me/models/SmolVLM-256M"))
+    assert made._about.text().startswith("SmolVLM-256M was asked")
 
 
 def test_a_fault_is_told_in_the_window_and_can_be_tried_again(window):
