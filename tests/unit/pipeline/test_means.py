@@ -68,7 +68,7 @@ def test_json_says_it_beside_each_figure_and_keeps_its_old_keys(path):
     old = {"trial", "chart_id", "question", "trial_skipped", "trial_complete", "gold", "given", "model"}
     old |= {"model_revision", "model_answer", "person_correct", "model_correct", "picture_share", "rows"}
     old |= {"chance", "undefined", "n_fixations", "n_dropped", "how"}
-    assert set(rows[0]) == old | {"quality", "in_means"}
+    assert set(rows[0]) == old | {"quality", "in_means", "model_made_with"}
 
 
 def test_a_trial_that_cannot_be_compared_is_left_out_with_its_reason(path):
